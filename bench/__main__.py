@@ -1,0 +1,54 @@
+"""`python3 dev.py bench`: what is measured, against what, in one run. `--quick` takes shorter runs.
+
+The machine's noise falls on everyone alike, because contenders take turns; trust the ratios.
+"""
+
+import argparse
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+
+from bench import parts
+from bench.measure import Figure, markdown_table, plain_table
+from testbed.postgres import TemporaryPostgres, fresh_database
+
+
+async def main() -> int:
+    arguments = argparse.ArgumentParser(prog="bench", description=__doc__)
+    arguments.add_argument("--quick", action="store_true", help="shorter runs, for a first look")
+    arguments.add_argument("--only", default="", help="parts whose name has this word in it")
+    arguments.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    chosen = arguments.parse_args()
+    seconds, repeats, operations = (1.0, 3, 100) if chosen.quick else (3.0, 5, 400)
+    figures: list[Figure] = []
+    async with AsyncExitStack() as stack:
+        server = stack.enter_context(TemporaryPostgres(durable=True))
+
+        def fresh() -> str:
+            return stack.enter_context(fresh_database(server.url))
+
+        runs: dict[str, parts.Part] = {
+            "hot pool, PostgreSQL": lambda: parts.hot_pool_postgres(server.url, seconds, repeats, say),
+            "hot pool, SQLite": lambda: parts.hot_pool_sqlite(seconds, repeats, say),
+            "line, PostgreSQL": lambda: parts.long_line(fresh(), "PostgreSQL", operations, say),
+            "line, SQLite": lambda: parts.long_line(None, "SQLite", operations, say),
+            "queue, PostgreSQL": lambda: parts.long_queue(fresh(), fresh(), "PostgreSQL", seconds, say),
+            "queue, SQLite": lambda: parts.long_queue(None, None, "SQLite", seconds, say),
+            "lapse, PostgreSQL": lambda: parts.mass_lapse(fresh(), "PostgreSQL", say),
+            "lapse, SQLite": lambda: parts.mass_lapse(None, "SQLite", say),
+            "timer, PostgreSQL": lambda: parts.idle_timer(fresh(), "PostgreSQL", say),
+            "timer, SQLite": lambda: parts.idle_timer(None, "SQLite", say),
+        }
+        for name, part in runs.items():
+            if chosen.only.lower() in name.lower():
+                figures += await part()
+    print(markdown_table(figures) if chosen.markdown else plain_table(figures))
+    return 1 if any(figure.met is False for figure in figures) else 0
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,57 @@
+"""The engine under measurement: the whole of it, through the library, with log, outbox and idempotency."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from holdfast import Booking, Holdfast, granted
+
+
+class EngineDesk:
+    """One hot pool of the engine, as `workload` wants it."""
+
+    def __init__(self, hf: Holdfast, pool: str) -> None:
+        self._hf = hf
+        self._pool = pool
+
+    async def hold(self, party: str, key: str) -> str:
+        booking = granted(await self._hf.book(self._pool, party, idempotency_key=key))
+        assert isinstance(booking, Booking)
+        assert booking.state == "held"
+        return booking.id
+
+    async def confirm(self, booking: str, key: str) -> object:
+        return granted(await self._hf.confirm(booking, idempotency_key=key))
+
+    async def cancel(self, booking: str, key: str) -> object:
+        return granted(await self._hf.cancel(booking, idempotency_key=key))
+
+
+@asynccontextmanager
+async def open_engine(url: str | None = None) -> AsyncIterator[Holdfast]:
+    """Holdfast on this PostgreSQL, or on a SQLite file of its own."""
+    if url is not None:
+        async with Holdfast.open(url) as hf:
+            yield hf
+        return
+    with TemporaryDirectory() as folder:
+        async with Holdfast.open(f"sqlite:///{Path(folder)}/bench.db") as hf:
+            yield hf
+
+
+async def hot_desk(hf: Holdfast) -> EngineDesk:
+    """A pool that is far from full."""
+    granted(await hf.create_pool("hot", preset="checkout", quotas={"main": 10_000_000}))
+    return EngineDesk(hf, "hot")
+
+
+async def make_line(hf: Holdfast, pool: str, length: int) -> None:
+    """A full pool with so many in line."""
+    import asyncio
+
+    granted(await hf.create_pool(pool, preset="class_waitlist", quotas={"main": 1}))
+    granted(await hf.book(pool, "first", confirmed=True, by="staff"))
+    for start in range(0, length, 5_000):
+        size = min(5_000, length - start)
+        await asyncio.gather(*(hf.book(pool, f"waiting-{start + i}") for i in range(size)))

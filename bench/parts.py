@@ -1,0 +1,249 @@
+"""The parts of the benchmark. Each compares in one run and answers with figures: ratios first."""
+
+import asyncio
+import statistics
+from collections.abc import Awaitable, Callable
+from itertools import count
+from time import perf_counter
+
+from bench.baselines.database import open_postgres, open_sqlite
+from bench.baselines.for_update_postgres import open_for_update
+from bench.baselines.one_transaction_sqlite import open_one_transaction
+from bench.baselines.recomputing import measure_recomputing
+from bench.engine import hot_desk, make_line, open_engine
+from bench.measure import Figure, Run, for_seconds, interleaved, run_callers, runs_table
+from bench.workload import holds, mix
+from holdfast import Booking, Holdfast, granted
+from testbed.postgres import fresh_database
+
+Say = Callable[[str], None]
+_names = count()
+
+
+async def hot_pool_postgres(server: str, seconds: float, repeats: int, say: Say) -> list[Figure]:
+    """Many callers at one pool on PostgreSQL, against one transaction per command with FOR UPDATE."""
+    figures = []
+    with fresh_database(server) as ours, fresh_database(server) as theirs:
+        async with (
+            open_engine(ours) as hf,
+            open_for_update(theirs) as steps,
+            open_for_update(theirs, fused=True) as fused,
+        ):
+            desk = await hot_desk(hf)
+            for callers, target in ((64, 15.0), (512, 25.0)):
+                runs = await interleaved(
+                    {
+                        "Holdfast, holds": for_seconds(holds(desk), callers, seconds),
+                        "FOR UPDATE, holds": for_seconds(holds(steps), callers, seconds),
+                        "FOR UPDATE in one statement, holds": for_seconds(holds(fused), callers, seconds),
+                        "Holdfast, mix": for_seconds(mix(desk), callers, seconds),
+                        "FOR UPDATE, mix": for_seconds(mix(steps), callers, seconds),
+                    },
+                    repeats,
+                )
+                say(f"PostgreSQL, one hot pool, {callers} callers\n{runs_table(runs)}\n")
+                ours_holds = runs["Holdfast, holds"].per_s
+                name = f"PostgreSQL, {callers} callers"
+                figures += [
+                    Figure.at_least(f"{name}: holds, against FOR UPDATE", _ratio(runs, "holds"), "×", target),
+                    Figure(
+                        f"{name}: holds, against FOR UPDATE in one statement",
+                        ours_holds / runs["FOR UPDATE in one statement, holds"].per_s,
+                        "×",
+                    ),
+                    Figure(
+                        f"{name}: hold, confirm, cancel mixed, against FOR UPDATE", _ratio(runs, "mix"), "×"
+                    ),
+                ]
+    return figures
+
+
+def _ratio(runs: dict[str, Run], what: str) -> float:
+    return runs[f"Holdfast, {what}"].per_s / runs[f"FOR UPDATE, {what}"].per_s
+
+
+async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure]:
+    """Many callers at one pool on SQLite, against one transaction per command."""
+    figures = []
+    async with (
+        open_engine() as hf,
+        open_one_transaction() as thread,
+        open_one_transaction(thread=False) as here,
+    ):
+        desk = await hot_desk(hf)
+        for callers in (64, 512):
+            runs = await interleaved(
+                {
+                    "Holdfast": for_seconds(holds(desk), callers, seconds),
+                    "one transaction each": for_seconds(holds(thread), callers, seconds),
+                    "one transaction each, on the loop": for_seconds(holds(here), callers, seconds),
+                },
+                repeats,
+            )
+            say(f"SQLite, one hot pool, {callers} callers\n{runs_table(runs)}\n")
+            name = f"SQLite, {callers} callers: holds, against one transaction each"
+            rate = runs["Holdfast"].per_s
+            figures += [
+                Figure.at_least(name, rate / runs["one transaction each"].per_s, "×", 6.0),
+                Figure(f"{name} on the loop", rate / runs["one transaction each, on the loop"].per_s, "×"),
+            ]
+    return figures
+
+
+async def long_line(url: str | None, store: str, operations: int, say: Say) -> list[Figure]:
+    """Joining, leaving and asking for one's position, in a line of 100 and of 100,000."""
+    costs: dict[tuple[str, int], float] = {}
+    async with open_engine(url) as hf:
+        lengths = (100, 100_000)
+        for length in lengths:
+            await make_line(hf, f"line-{length}", length)
+        acts = {"join": _join, "leave": _leave, "position": _position}
+        for name, act in acts.items():
+            samples: dict[int, list[float]] = {length: [] for length in lengths}
+            for _ in range(operations):
+                for length in lengths:
+                    samples[length].append(await act(hf, f"line-{length}", length))
+            for length in lengths:
+                costs[name, length] = statistics.median(samples[length])
+    say(
+        f"{store}, one caller, ms: "
+        + ", ".join(f"{n} at {k:,}: {1000 * v:.2f}" for (n, k), v in costs.items())
+        + "\n"
+    )
+    return [
+        Figure.at_most(
+            f"{store}: {name}, line of 100,000 against 100", costs[name, 100_000] / costs[name, 100], "×", 2.0
+        )
+        for name in acts
+    ]
+
+
+async def _join(hf: Holdfast, pool: str, length: int) -> float:
+    party, began = f"joiner-{next(_names)}", perf_counter()
+    granted(await hf.book(pool, party))
+    return perf_counter() - began
+
+
+async def _leave(hf: Holdfast, pool: str, length: int) -> float:
+    # The joiners above stand at the end; those who leave here stood in the middle.
+    number = length // 2 + next(_names) % (length // 4)
+    (booking,) = granted(await hf.bookings(pool, party=f"waiting-{number}", limit=1)) or (None,)
+    if booking is None or booking.state != "waiting":
+        return await _leave(hf, pool, length)
+    began = perf_counter()
+    granted(await hf.cancel(booking.id))
+    return perf_counter() - began
+
+
+async def _position(hf: Holdfast, pool: str, length: int) -> float:
+    (booking,) = granted(await hf.line(pool, after=length // 2, limit=1))
+    began = perf_counter()
+    assert isinstance(await hf.position(booking.id), int)
+    return perf_counter() - began
+
+
+async def long_queue(
+    url: str | None, baseline_url: str | None, store: str, seconds: float, say: Say
+) -> list[Figure]:
+    """Signing up for an event with 10,000 in queue, against recomputing the whole event."""
+    async with open_engine(url) as hf:
+        granted(await hf.create_pool("event", preset="event_signup", quotas={"a": 40, "b": 40}, open_size=20))
+        for start in range(0, 10_100, 2_020):
+            await asyncio.gather(
+                *(hf.book("event", f"early-{start + i}", quota="ab"[i % 2]) for i in range(2_020))
+            )
+
+        async def signup(caller: int) -> None:
+            number = next(_names)
+            granted(
+                await hf.book(
+                    "event", f"late-{number}", quota="ab"[number % 2], idempotency_key=f"late-{number}"
+                )
+            )
+
+        runs = {"Holdfast": [await run_callers(signup, 64, seconds=seconds) for _ in range(3)]}
+    from bench.measure import median_run
+
+    ours = median_run(runs["Holdfast"])
+    opened = open_postgres(baseline_url, "recomputing") if baseline_url else open_sqlite()
+    async with opened as database:
+        theirs = await measure_recomputing(database, 10_000)
+    say(
+        f"{store}, signups with 10,000 in queue, 64 callers\n"
+        + runs_table({"Holdfast": ours, "recomputing": theirs["signup, 64 callers"]})
+        + "\n"
+    )
+    ratio = ours.per_s / theirs["signup, 64 callers"].per_s
+    return [Figure.at_least(f"{store}: signups with 10,000 in queue, against recomputing", ratio, "×", 50.0)]
+
+
+async def mass_lapse(url: str | None, store: str, say: Say) -> list[Figure]:
+    """10,000 holds lapse at once with 10,000 in line behind them; meanwhile another pool is used."""
+    async with open_engine(url) as hf:
+        window_s = 25
+        policy = {"hold_window": window_s, "hold_lifetime_max": 3600}
+        rules = policy | {"confirm_while_waiting": False}
+        granted(await hf.create_pool("big", preset="event_signup", policy=rules, quotas={"main": 10_000}))
+        granted(await hf.create_pool("other", preset="checkout", quotas={"main": 1_000_000}))
+        for start in range(0, 20_000, 2_000):
+            await asyncio.gather(*(hf.book("big", f"p-{start + i}") for i in range(2_000)))
+        last = granted(await hf.bookings("big", party="p-9999", limit=1))[0]
+        assert last.expires_at is not None
+        waits: list[float] = []
+        done = asyncio.Event()
+
+        async def use_other() -> None:
+            while not done.is_set():
+                began = perf_counter()
+                granted(await hf.book("other", f"q-{next(_names)}"))
+                waits.append(perf_counter() - began)
+                await asyncio.sleep(0.002)
+
+        # All at once: they lapse together because the ticker is held back until the last is due.
+        await hf.ticker.close()
+        await _until(lambda: hf.clock.now() > last.expires_at.timestamp() * 1000)  # type: ignore[union-attr]
+        user = asyncio.create_task(use_other())
+        await asyncio.sleep(0.2)
+        waits.clear()
+        began = perf_counter()
+        while await hf.ticker.tick_due():
+            pass
+        took = perf_counter() - began
+        done.set()
+        await user
+        stats = granted(await hf.stats("big"))
+        assert stats["bookings"].get("expired", 0) >= 10_000
+        assert stats["bookings"].get("held", 0) == 10_000, stats["bookings"]
+    worst = 1000 * max(waits)
+    say(f"{store}, 10,000 holds lapse and refill: {took:.2f} s; another pool waited at most {worst:.0f} ms\n")
+    return [
+        Figure.at_most(f"{store}: 10,000 holds lapse and are refilled", took, "s", 3.0),
+        Figure.at_most(f"{store}: meanwhile the longest wait of another pool", worst, "ms", 100.0),
+    ]
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.05)
+
+
+async def idle_timer(url: str | None, store: str, say: Say) -> list[Figure]:
+    """How late a due timer acts when nothing else goes on."""
+    late: list[float] = []
+    async with open_engine(url) as hf:
+        policy = {"hold_window": 1, "hold_lifetime_max": 3600}
+        granted(await hf.create_pool("timer", preset="checkout", policy=policy, quotas={"main": 1}))
+        for number in range(10):
+            booking = granted(await hf.book("timer", f"t-{number}"))
+            assert isinstance(booking, Booking)
+            await asyncio.sleep(1.3)
+            entry = granted(await hf.log("timer", limit=1_000))[-1]
+            assert entry["event"] == "Expired"
+            assert booking.expires_at is not None
+            late.append(entry["facts"]["at"] - booking.expires_at.timestamp() * 1000)
+    worst = max(late)
+    say(f"{store}, a timer when idle: median {statistics.median(late):.0f} ms late, at most {worst:.0f} ms\n")
+    return [Figure.at_most(f"{store}: a due timer acts, when idle, within", worst, "ms", 50.0)]
+
+
+Part = Callable[[], Awaitable[list[Figure]]]

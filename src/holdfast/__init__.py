@@ -1,0 +1,58 @@
+"""Holdfast gives out scarce seats fairly.
+
+It holds them while someone decides, queues people when there are none, offers a freed one to the next in
+turn, and can prove that no seat was ever given twice.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.clock import SystemClock, TestClock
+    from holdfast.core.model import Party, Price, Wants
+    from holdfast.core.refusals import Refusal
+    from holdfast.errors import HoldfastError, Refused
+    from holdfast.library import Holdfast, granted
+    from holdfast.shapes import Booking, Explanation, Outcome, PoolState
+    from holdfast.sync import SyncHoldfast, open_sync
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Booking",
+    "Explanation",
+    "Holdfast",
+    "HoldfastError",
+    "Outcome",
+    "Party",
+    "PoolState",
+    "Price",
+    "Refusal",
+    "Refused",
+    "SyncHoldfast",
+    "SystemClock",
+    "TestClock",
+    "Wants",
+    "granted",
+    "open_sync",
+]
+
+# What stands where. Names are imported when they are first used, so that the command line starts at once.
+_HOMES = {
+    "clock": ("SystemClock", "TestClock"),
+    "core.model": ("Party", "Price", "Wants"),
+    "core.refusals": ("Refusal",),
+    "errors": ("HoldfastError", "Refused"),
+    "library": ("Holdfast", "granted"),
+    "shapes": ("Booking", "Explanation", "Outcome", "PoolState"),
+    "sync": ("SyncHoldfast", "open_sync"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

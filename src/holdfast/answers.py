@@ -1,0 +1,106 @@
+"""The answer to a command, made from the decision; and how it is kept under an idempotency key."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+
+from holdfast.core import commands as c
+from holdfast.core.model import Instant
+from holdfast.core.refusals import Refusal
+from holdfast.core.view import View
+from holdfast.core.work import Decision
+from holdfast.shapes import (
+    Booking,
+    Outcome,
+    PoolState,
+    booking_shape,
+    named_facts,
+    pool_shape,
+    refusal_shape,
+    with_tokens,
+)
+
+Answer = Booking | PoolState | Outcome | Refusal
+
+_encoder = msgspec.json.Encoder()
+_KINDS: Final[dict[str, type[Any]]] = {
+    "booking": Booking,
+    "pool": PoolState,
+    "outcome": Outcome,
+    "refusal": Refusal,
+}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+_decoders = {name: msgspec.json.Decoder(kind) for name, kind in _KINDS.items()}
+
+
+_NOTHING: Final = Outcome((), ())
+
+
+def answer_of(view: View, command: c.Command, decision: Decision, now: Instant) -> Answer:
+    """What the caller gets, but for tokens: the booking or the pool as it is now, or the refusal."""
+    answer = decision.answer
+    if isinstance(answer, Refusal):
+        pool = command.pool if isinstance(command, c.CreatePool) else view.pool
+        return refusal_shape(answer, pool)
+    if answer.booking is not None:
+        return booking_shape(view, answer.booking, now)
+    if isinstance(command, c.Tick) and command.by == "clock":
+        return _NOTHING
+    if isinstance(command, c.Tick | c.Fill):
+        return outcome_of(view, decision)
+    return pool_shape(view, now)
+
+
+def outcome_of(view: View, decision: Decision) -> Outcome:
+    """What happens and who is told, in plain data; names of bookings as ids."""
+    pool_id = view.pool.id
+    events = tuple(
+        named_facts(pool_id, {"event": type(e).__name__, "by": by, **_fields(e)})
+        for e, by in decision.entries
+    )
+    messages = tuple(
+        named_facts(pool_id, {"kind": m.kind, "to": m.to, "booking": m.booking, "facts": dict(m.facts)})
+        for m in decision.messages
+    )
+    refused = decision.answer if isinstance(decision.answer, Refusal) else None
+    answer = None
+    if refused is not None:
+        shape = refusal_shape(refused, view.pool)
+        answer = {"refused": shape.code, "sentence": shape.sentence, "facts": dict(shape.facts)}
+    return Outcome(events, messages, answer)
+
+
+def _fields(event: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(event)
+    fields.pop("pool", None)
+    return fields
+
+
+def handed_over(answer: Answer, command: c.Command, secret: str) -> Answer:
+    """The answer as its caller gets it: who books, or has an offer, gets tokens. They are never stored."""
+    if isinstance(answer, Booking) and (isinstance(command, c.Book) or answer.offer is not None):
+        return with_tokens(answer, secret)
+    return answer
+
+
+def encode_answer(answer: Answer) -> str:
+    """The answer as it is stored; a booking without the names of its fields, for there are many of them."""
+    kept = msgspec.structs.astuple(answer) if isinstance(answer, Booking) else answer
+    return f"{_NAMES[type(answer)]} {_encoder.encode(kept).decode()}"
+
+
+def decode_answer(text: str) -> Answer:
+    name, _, body = text.partition(" ")
+    if name == "booking":
+        fields = dict(zip(Booking.__struct_fields__, msgspec.json.decode(body), strict=False))
+        return msgspec.convert(fields, Booking)
+    return _decoders[name].decode(body)  # type: ignore[no-any-return]
+
+
+def digest_of(pool_id: int, command: c.Command) -> bytes:
+    """What makes two requests the same: the pool, the kind of command and everything it says."""
+    raw = _encoder.encode(command)
+    return hashlib.sha256(f"{pool_id} {type(command).__name__} ".encode() + raw).digest()

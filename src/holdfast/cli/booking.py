@@ -1,0 +1,298 @@
+"""Bookings: book, confirm, cancel, extend, claim, decline, and looking at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import desk, options, tell
+from holdfast.cli.options import Booking, Database, DryRun, Json, Key, Pool, Staff, Why, examples
+
+if TYPE_CHECKING:
+    from holdfast import shapes
+    from holdfast.core.refusals import Refusal
+    from holdfast.library import Holdfast
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        epilog=examples(
+            "holdfast book flight-7 ann --name Ann --quantity 2 --quota economy",
+            "holdfast book flight-7 ann --unit 12A,12B --price 150.00EUR",
+            "holdfast book salon bea --name Bea --from 2026-03-07T13:00Z --until 2026-03-07T17:00Z",
+            "holdfast book yoga dan --if-full refuse --dry-run",
+        )
+    )(book)
+    app.command(epilog=examples("holdfast confirm K7PM2X"))(confirm)
+    app.command(epilog=examples('holdfast cancel K7PM2X --why "ill"', "holdfast cancel K7PM2X --staff Olga"))(
+        cancel
+    )
+    app.command(epilog=examples("holdfast extend K7PM2X", "holdfast extend K7PM2X 30m --staff Olga"))(extend)
+    app.command(epilog=examples("holdfast claim K7PM2X", "holdfast claim K7PM2X --quantity 1"))(claim)
+    app.command(epilog=examples("holdfast decline K7PM2X"))(decline)
+    app.command("booking", epilog=examples("holdfast booking K7PM2X"))(show)
+    app.command("bookings", epilog=examples("holdfast bookings yoga --state confirmed"))(listing)
+
+
+Offer = Annotated[
+    str,
+    typer.Argument(
+        metavar="OFFER", help="The offer's token; or the booking's reference, for its live offer."
+    ),
+]
+
+
+def book(
+    pool: Pool,
+    party: Annotated[str, typer.Argument(metavar="PARTY", help="Who asks: an id of your choosing.")],
+    quantity: Annotated[
+        int | None,
+        typer.Option("--quantity", "-n", min=1, metavar="SEATS", help="How many seats.  [default: 1]"),
+    ] = None,
+    quota: Annotated[
+        str | None,
+        typer.Option("--quota", metavar="QUOTA", help="Which share of the pool, if it has several."),
+    ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option("--unit", metavar="LABEL", help="These units: 12A, or 12A,12B. Repeatable."),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What to call the party.")] = "",
+    email: Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="Where to write.")] = None,
+    phone: Annotated[str | None, typer.Option("--phone", metavar="NUMBER", help="Where to text.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag that rules look at. Repeatable.")
+    ] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option("--attribute", metavar="KEY=VALUE", help="What rules look at. Repeatable."),
+    ] = None,
+    wants: Annotated[
+        str | None,
+        typer.Option("--wants", metavar="JSON", help="The units that would do: a condition on attributes."),
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help="Only units that start then or later: 2026-03-07T14:00Z."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Only units that start then or earlier."),
+    ] = None,
+    if_full: Annotated[
+        str | None, typer.Option("--if-full", metavar="refuse|wait", help="What to do when nothing is free.")
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option("--price", metavar="PRICE", help="The price per seat to lock, such as 150.00EUR."),
+    ] = None,
+    confirmed: Annotated[bool, typer.Option("--confirmed", help="Confirm at once, without a hold.")] = False,
+    opening: Annotated[
+        int | None,
+        typer.Option("--opening", metavar="NUMBER", help="Give this handed-back opening (see needs-you)."),
+    ] = None,
+    idempotency_key: Key = None,
+    dry_run: DryRun = False,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Ask for seats, or a place in line.
+
+    Seats are held when there is room that nobody in line could use. Else there is a place in line, or a
+    refusal where the pool has no line.
+    """
+    units = options.labels(unit)
+    contacts = {kind: text for kind, text in (("email", email), ("phone", phone)) if text}
+    who = {
+        "id": party,
+        "name": name,
+        "contacts": contacts,
+        "tags": tag or [],
+        "attributes": options.pairs(attribute, "--attribute", options.plain),
+    }
+    asked: dict[str, Any] = {
+        "quota": quota,
+        "units": units,
+        "if_full": if_full,
+        "price": options.price(price),
+        "wants": _wants(wants, from_, until),
+        "opening": opening,
+        "confirmed": confirmed,
+        "by": options.person(staff),
+        "dry_run": dry_run,
+        "idempotency_key": idempotency_key,
+    }
+
+    async def said(hf: Holdfast, answer: shapes.Booking | shapes.Outcome) -> str:
+        from holdfast.shapes import Outcome
+
+        if isinstance(answer, Outcome):
+            return await tell.outcome(hf, pool, answer, dry_run=True)
+        return await tell.booking(hf, answer)
+
+    async def ask(hf: Holdfast) -> shapes.Booking | shapes.Outcome | Refusal:
+        if asked["wants"]:
+            asked["wants"] = options.in_zone(asked["wants"], await tell.zone_of(hf, pool))
+        return await hf.book(pool, who, quantity or len(units) or 1, **asked)
+
+    desk.serve(database, as_json, ask, said)
+
+
+def _wants(condition: str | None, from_: str | None, until: str | None) -> dict[str, Any] | None:
+    wants = {
+        "attributes": options.mapping(condition, "--wants"),
+        "from_at": options.instant(from_, "--from"),
+        "until_at": options.instant(until, "--until"),
+    }
+    given = {name: value for name, value in wants.items() if value is not None}
+    return given or None
+
+
+def confirm(
+    booking: Booking,
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Make a held booking final.
+
+    A signup that still waits is confirmed too, and keeps its place in line.
+    """
+    by = options.person(staff)
+    desk.serve(
+        database,
+        as_json,
+        lambda hf: hf.confirm(booking, by=by, idempotency_key=idempotency_key),
+        tell.booking,
+    )
+
+
+def cancel(
+    booking: Booking,
+    why: Why = "",
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Give a booking back, or leave the line."""
+    asked: dict[str, Any] = {"why": why, "by": options.person(staff), "idempotency_key": idempotency_key}
+    desk.serve(database, as_json, lambda hf: hf.cancel(booking, **asked), tell.booking)
+
+
+def extend(
+    booking: Booking,
+    window: Annotated[
+        str | None,
+        typer.Argument(metavar="LENGTH", help="By how much: 15m, 1h30m. One hold window if not said."),
+    ] = None,
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Give a hold more time. The policy's total lifetime does not bind staff."""
+    seconds, by = options.seconds(window, "LENGTH"), options.person(staff)
+    desk.serve(
+        database,
+        as_json,
+        lambda hf: hf.extend(booking, seconds, by=by, idempotency_key=idempotency_key),
+        tell.booking,
+    )
+
+
+def claim(
+    offer: Offer,
+    quantity: Annotated[
+        int | None,
+        typer.Option(
+            "--quantity", "-n", min=1, metavar="SEATS", help="Take only so many, where the policy allows it."
+        ),
+    ] = None,
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Take what was offered."""
+
+    async def ask(hf: Holdfast) -> shapes.Booking | Refusal:
+        from holdfast.core.refusals import Refusal
+
+        token = await _live_token(hf, offer)
+        if isinstance(token, Refusal):
+            return token
+        return await hf.claim(token, quantity, by=options.person(staff), idempotency_key=idempotency_key)
+
+    desk.serve(database, as_json, ask, tell.booking)
+
+
+async def _live_token(hf: Holdfast, offer: str) -> str | Refusal:
+    """The token as given, or that of a booking's live offer."""
+    from holdfast.core.refusals import Refusal
+
+    if "." in offer:
+        return offer
+    found = await hf.booking(offer, secret=True)
+    if isinstance(found, Refusal):
+        return found
+    if found.offer is None:
+        facts = {"booking": found.id, "state": found.state}
+        return Refusal("not_possible", f"A booking that is {found.state} has no offer to claim.", None, facts)
+    return found.offer.token
+
+
+def decline(
+    offer: Offer,
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Say no to an offer. The next in turn gets it at once."""
+    by = options.person(staff)
+    desk.serve(
+        database, as_json, lambda hf: hf.decline(offer, by=by, idempotency_key=idempotency_key), tell.booking
+    )
+
+
+def show(booking: Booking, database: Database = None, as_json: Json = False) -> None:
+    """Show one booking."""
+    desk.serve(database, as_json, lambda hf: hf.booking(booking, secret=True), tell.booking)
+
+
+def listing(
+    pool: Pool,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state", metavar="STATE", help="Only these: waiting, offered, held, confirmed, cancelled, …"
+        ),
+    ] = None,
+    party: Annotated[str | None, typer.Option("--party", metavar="PARTY", help="Only this party's.")] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="BOOKING", help="Go on behind this one.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """List a pool's bookings, the oldest first."""
+
+    async def ask(hf: Holdfast) -> list[shapes.Booking] | Refusal:
+        from holdfast.core.refusals import Refusal
+
+        key = await hf.reads.booking_key(after, hf.org) if after is not None else (0, 0)
+        if isinstance(key, Refusal):
+            return key
+        return await hf.bookings(pool, state=state, party=party, after=key[1], limit=limit)
+
+    async def said(hf: Holdfast, found: list[shapes.Booking]) -> str:
+        return await tell.people(hf, pool, found) if found else "No bookings."
+
+    desk.serve(database, as_json, ask, said)

@@ -1,0 +1,122 @@
+"""The desk: opens the database, asks the library, and answers on the terminal.
+
+Exit codes: 0 yes; 1 refused; 2 asked wrongly; 3 the database cannot be used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+
+import typer
+
+from holdfast.cli.words import clean, listed, name_of
+
+if TYPE_CHECKING:
+    from holdfast.core.refusals import Refusal
+    from holdfast.library import Holdfast
+
+REFUSED: Final = 1
+WRONG: Final = 2
+UNAVAILABLE: Final = 3
+_NAMED_MAX: Final = 10
+# Refusals that are about other bookings than the one that was asked for.
+_NAMING: Final = ("already_holding", "already_waiting", "unit_taken", "would_demote")
+
+T = TypeVar("T")
+Ask = Callable[["Holdfast"], Awaitable[Any]]
+Tell = Callable[["Holdfast", Any], Awaitable[str]]
+
+
+def serve(database: str | None, as_json: bool, ask: Ask, tell: Tell, *, create: bool = False) -> None:
+    """Ask the library, and print its answer: as JSON, or in words."""
+    from holdfast.core.refusals import Refusal
+
+    async def work(hf: Holdfast) -> str | Refusal:
+        answer = await ask(hf)
+        if isinstance(answer, Refusal):
+            return answer if as_json else await _naming(hf, answer)
+        return encoded(answer) if as_json else await tell(hf, answer)
+
+    found = run(database, work, create=create)
+    if isinstance(found, Refusal):
+        refuse(found, as_json)
+    say(found)
+
+
+async def _naming(hf: Holdfast, refusal: Refusal) -> Refusal:
+    """The refusal with the bookings it speaks of named in its sentence."""
+    from dataclasses import replace
+
+    from holdfast.shapes import Booking
+
+    if refusal.code not in _NAMING:
+        return refusal
+    ids = [refusal.facts["booking"]] if "booking" in refusal.facts else refusal.facts.get("bookings", [])
+    found = [await hf.booking(name) for name in ids[:_NAMED_MAX]]
+    named = [f"{name_of(b.party)} ({b.reference})" for b in found if isinstance(b, Booking)]
+    if not named:
+        return refusal
+    more = refusal.facts.get("count", len(named)) - len(named)
+    named += [f"{more} more"] if more > 0 else []
+    return replace(refusal, sentence=f"{refusal.sentence.rstrip('.')}: {listed(named)}.")
+
+
+def run(database: str | None, work: Callable[[Holdfast], Awaitable[T]], *, create: bool = False) -> T:
+    """Open the database and do the work in it. Only what may create one does so."""
+    import asyncio
+
+    from holdfast.config import database_url
+    from holdfast.errors import HoldfastError, SettingsWrong
+    from holdfast.library import Holdfast
+
+    url = database_url(database)
+    if not create:
+        _must_exist(url)
+
+    async def opened() -> T:
+        async with Holdfast.open(url, ticker=False, migrate=create) as hf:
+            return await work(hf)
+
+    try:
+        return asyncio.run(opened())
+    except SettingsWrong as error:
+        fail(str(error), WRONG)
+    except HoldfastError as error:
+        fail(str(error), UNAVAILABLE)
+
+
+def _must_exist(url: str) -> None:
+    from holdfast.store.sqlite.store import path_of
+
+    if url.startswith("sqlite:///") and not Path(path_of(url)).exists():
+        fail(f"there is no database {path_of(url)} yet (make it with: holdfast migrate)", UNAVAILABLE)
+
+
+def encoded(answer: object) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode()
+
+
+def refuse(refusal: Refusal, as_json: bool) -> NoReturn:
+    """Say a well-formed no."""
+    if as_json:
+        facts: dict[str, Any] = {"code": refusal.code, "sentence": refusal.sentence}
+        say(encoded({"refused": facts | {"field": refusal.field, "facts": refusal.facts}}))
+    else:
+        print(f"refused ({refusal.code}): {clean(refusal.sentence)}", file=sys.stderr)
+    raise typer.Exit(REFUSED)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Say in one line what went wrong."""
+    print(f"holdfast: {clean(' '.join(message.split()))}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def say(text: str) -> None:
+    if text:
+        print(text)

@@ -1,0 +1,98 @@
+"""The line: look at it, offer out of turn, move somebody, fill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import desk, options, tell
+from holdfast.cli.options import Booking, Database, Json, Pool, Staff, Why, examples
+
+if TYPE_CHECKING:
+    from holdfast.core.refusals import Refusal
+    from holdfast.library import Holdfast
+    from holdfast.shapes import Booking as Row
+    from holdfast.shapes import Outcome
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=examples("holdfast line yoga", "holdfast line yoga --after 100 --limit 50"))(line)
+    app.command(epilog=examples('holdfast offer K7PM2X --why "came to the desk" --staff Olga'))(offer)
+    app.command(
+        epilog=examples(
+            'holdfast move K7PM2X front --why "our mistake" --staff Olga',
+            "holdfast move K7PM2X --after M3XQ9T",
+        )
+    )(move)
+    app.command(epilog=examples("holdfast fill yoga", "holdfast fill yoga --steps 1"))(fill)
+
+
+def line(
+    pool: Pool,
+    after: Annotated[
+        int, typer.Option("--after", min=0, metavar="POSITION", help="Go on behind this position.")
+    ] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Show who waits, in order, and who has an offer."""
+
+    async def said(hf: Holdfast, waiting: list[Row]) -> str:
+        offered: Any = [] if after else await hf.bookings(pool, state="offered", limit=limit)
+        return (
+            await tell.people(hf, pool, [*offered, *waiting]) if offered or waiting else "Nobody is in line."
+        )
+
+    desk.serve(database, as_json, lambda hf: hf.line(pool, after=after, limit=limit), said)
+
+
+def offer(
+    booking: Booking, why: Why = "", staff: Staff = None, database: Database = None, as_json: Json = False
+) -> None:
+    """Offer free room to one waiting booking now, out of turn."""
+    desk.serve(
+        database, as_json, lambda hf: hf.offer(booking, why=why, by=options.member(staff)), tell.booking
+    )
+
+
+def move(
+    booking: Booking,
+    to: Annotated[
+        str | None, typer.Argument(metavar="front|back", help="Where to.  [default: front]")
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option("--after", metavar="BOOKING", help="Right behind this other booking instead."),
+    ] = None,
+    why: Why = "",
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Move a waiting booking within the line."""
+    if to not in (None, "front", "back"):
+        raise options.bad("front|back", f"{to!r} is neither front nor back.")
+    if to and after:
+        raise options.bad("--after", "Say front, back or --after, not two of them.")
+    asked: dict[str, Any] = {"after": after, "why": why, "by": options.member(staff)}
+    desk.serve(database, as_json, lambda hf: hf.move(booking, to or "front", **asked), tell.booking)
+
+
+def fill(
+    pool: Pool,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after so many steps.")] = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Give free room to the line. It happens by itself; this says what there was to do."""
+
+    async def ask(hf: Holdfast) -> Outcome | Refusal:
+        return await hf.fill(pool, steps, by=options.member(staff))
+
+    async def said(hf: Holdfast, outcome: Outcome) -> str:
+        return await tell.outcome(hf, pool, outcome, dry_run=False)
+
+    desk.serve(database, as_json, ask, said)

@@ -1,0 +1,98 @@
+"""`holdfast`: the commands, and how a wrong one is answered in a single line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import (
+    booking,
+    demo,
+    history,
+    line,
+    maintenance,
+    openings,
+    overview,
+    pool,
+    stats,
+    units,
+    verify,
+)
+from holdfast.cli.options import examples
+
+app = typer.Typer(
+    name="holdfast",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Gives out scarce seats fairly: holds, waitlists, offers, and proof that no seat was given twice.",
+    epilog=examples(
+        "holdfast demo",
+        "holdfast pool create yoga --preset class_waitlist --size 12",
+        "holdfast book yoga ann --name Ann",
+        "holdfast line yoga",
+        "holdfast explain K7PM2X",
+    ),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from holdfast import __version__
+
+        print(f"holdfast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def holdfast(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    pass
+
+
+for part in (demo, pool, booking, line, openings, history, stats, maintenance, verify):
+    part.register(app)
+for part in (overview, units):
+    part.register(pool.app)
+
+
+def main() -> None:
+    """Run a command. A wrong one gets one clear line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Nothing more can be said, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except typer.Abort:
+        code = 130
+    except Exception as error:  # noqa: BLE001  # what is not a wrong command is raised again
+        code = _complain(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(error: Exception) -> int:
+    """One line for a wrong command; the exceptions of Typer say so by their way of formatting themselves."""
+    formatted = getattr(error, "format_message", None)
+    if formatted is None:
+        raise error
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "holdfast"
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(formatted())
+        return 0
+    message = " ".join(formatted().split())
+    print(f"{path}: {message.rstrip('.')} (see: {path} --help)", file=sys.stderr)
+    return 2

@@ -1,0 +1,156 @@
+"""The options that commands share, and how what people type becomes values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final
+from zoneinfo import ZoneInfo
+
+import typer
+
+from holdfast.cli.words import decimals_of
+
+DATABASE_HELP: Final = (
+    "Address of the database: sqlite:///file.db or postgresql://…  [default: sqlite:///holdfast.db]"
+)
+
+Database = Annotated[
+    str | None, typer.Option("--database", envvar="HOLDFAST_DATABASE_URL", metavar="URL", help=DATABASE_HELP)
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for programs.")]
+Staff = Annotated[
+    str | None,
+    typer.Option("--staff", metavar="NAME", help="Act as this member of staff; the log keeps the name."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would happen and who would be told; change nothing.")
+]
+Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, for the log.")]
+Pool = Annotated[str, typer.Argument(metavar="POOL", help="The pool's key or id.")]
+Booking = Annotated[
+    str, typer.Argument(metavar="BOOKING", help="The booking's reference (K7PM2X), id or edit token.")
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--idempotency-key",
+        metavar="KEY",
+        help="Asked twice with the same key, it is done once and answered twice.",
+    ),
+]
+
+
+def examples(*lines: str) -> str:
+    """An epilog of examples that keeps its lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def person(staff: str | None) -> str:
+    """Who asks, where it is usually the person concerned."""
+    return f"staff:{staff}" if staff else "party"
+
+
+def member(staff: str | None) -> str:
+    """Who asks, where only staff may."""
+    return f"staff:{staff}" if staff else "staff"
+
+
+def bad(option: str, message: str) -> typer.BadParameter:
+    return typer.BadParameter(message, param_hint=option)
+
+
+def instant(text: str | None, option: str) -> datetime | None:
+    """2026-03-07T14:00Z; or without an offset, to be read in the pool's time zone (see `in_zone`)."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise bad(option, f"{text!r} is no ISO 8601 date and time, such as 2026-03-07T14:00Z.") from None
+
+
+def in_zone(fields: Mapping[str, Any], zone: str) -> dict[str, Any]:
+    """The fields with times that came without an offset put into a time zone."""
+    try:
+        there = ZoneInfo(zone)
+    except (ValueError, OSError, KeyError):
+        raise bad("--time-zone", f"There is no time zone {zone!r}.") from None
+    return {
+        name: value.replace(tzinfo=there) if isinstance(value, datetime) and value.tzinfo is None else value
+        for name, value in fields.items()
+    }
+
+
+def seconds(text: str | None, option: str) -> int | None:
+    """A length: 90s, 15m, 24h, 2d, 1h30m."""
+    if text is None:
+        return None
+    parts = re.findall(r"([0-9]{1,9})([smhd])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise bad(option, f"{text!r} is no length, such as 90s, 15m, 24h or 1h30m.")
+    return sum(int(number) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[unit] for number, unit in parts)
+
+
+def price(text: str | None) -> dict[str, Any] | None:
+    """150.00EUR, in minor units."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]+))? ?([A-Z]{3})", text)
+    if not found:
+        raise bad("--price", f"{text!r} is no price, such as 150.00EUR.")
+    decimals = decimals_of(found[3])
+    minor = found[2] or ""
+    if len(minor) > decimals:
+        raise bad("--price", f"{found[3]} has {decimals} decimals, and {text!r} has {len(minor)}.")
+    return {"amount": int(found[1] + minor.ljust(decimals, "0")), "currency": found[3]}
+
+
+def pairs(given: Sequence[str] | None, option: str, read: Callable[[str, str], Any]) -> dict[str, Any]:
+    """KEY=VALUE, as often as it was said."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise bad(option, f"{text!r} should be KEY=VALUE.")
+        if key in found:
+            raise bad(option, f"{key!r} is there twice.")
+        found[key] = read(value, option)
+    return found
+
+
+def size(text: str, option: str) -> int | None:
+    """A number of seats, or unlimited."""
+    if text == "unlimited":
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise bad(option, f"{text!r} is no size: a whole number, or unlimited.")
+    return int(text)
+
+
+def plain(text: str, option: str) -> Any:
+    """A value as JSON has it; what is no JSON is a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None if text == "none" else text
+
+
+def mapping(text: str | None, option: str) -> dict[str, Any] | None:
+    """A JSON object."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise bad(option, f"This is no JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise bad(option, "This must be a JSON object.")
+    return value
+
+
+def labels(given: Iterable[str] | None) -> list[str]:
+    """Labels said one by one or with commas: 12A,12B."""
+    return [label.strip() for text in given or () for label in text.split(",") if label.strip()]

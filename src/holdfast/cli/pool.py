@@ -1,0 +1,256 @@
+"""Pools: make, look at, change, open and close them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import desk, options, tell
+from holdfast.cli.options import Database, DryRun, Json, Pool, Staff, Why, examples
+from holdfast.cli.overview import room_of
+from holdfast.cli.words import style
+
+if TYPE_CHECKING:
+    from holdfast.core.refusals import Refusal
+    from holdfast.library import Holdfast
+    from holdfast.shapes import Outcome, PoolState
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Make pools, look at them, change them.",
+    epilog=examples("holdfast pool create yoga --preset class_waitlist --size 12", "holdfast pool show yoga"),
+)
+
+Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="What people read.")]
+OpenSize = Annotated[
+    int | None,
+    typer.Option("--open-size", min=0, metavar="SEATS", help="Room that every quota may overflow into."),
+]
+OpensAt = Annotated[
+    str | None, typer.Option("--opens-at", metavar="TIME", help="Nobody can book before: 2026-03-07T14:00Z.")
+]
+ClosesAt = Annotated[str | None, typer.Option("--closes-at", metavar="TIME", help="Nobody can book after.")]
+StartsAt = Annotated[str | None, typer.Option("--starts-at", metavar="TIME", help="When it all begins.")]
+TimeZone = Annotated[
+    str | None,
+    typer.Option(
+        "--time-zone",
+        metavar="ZONE",
+        help="Where it is, such as Europe/Berlin. Times without an offset are meant there.  [default: UTC]",
+    ),
+]
+Price = Annotated[str | None, typer.Option("--price", metavar="PRICE", help="Per seat, such as 150.00EUR.")]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option("--policy", metavar="FIELD=VALUE", help="A rule, such as offer_window=2h. Repeatable."),
+]
+
+
+def register(parent: typer.Typer) -> None:
+    parent.add_typer(app, name="pool")
+
+
+@app.command(
+    epilog=examples(
+        "holdfast pool create yoga --preset class_waitlist --size 12",
+        "holdfast pool create flight-7 --preset checkout --quota economy=100 --quota first=8",
+        "holdfast pool create row-12 --preset checkout --units 12A,12B,12C --price 150.00EUR",
+        "holdfast pool create gala --preset event_signup --quota members=50 --quota guests=10 --open-size 20",
+        "holdfast pool create salon --preset last_minute --units '' --policy offer_window=5m",
+        "holdfast pool create algebra --file algebra.json",
+    )
+)
+def create(
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="Its name in commands: small letters, digits, - and _.")
+    ],
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Rules to begin with: checkout, event_signup, class_waitlist, course_section, last_minute."
+            "  [default: checkout]",
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--size", metavar="SEATS", help="So many seats, or unlimited; short for --quota main=SEATS."
+        ),
+    ] = None,
+    units: Annotated[
+        str | None,
+        typer.Option("--units", metavar="LABELS", help="These units: 12A,12B. Empty to add them later."),
+    ] = None,
+    quota: Annotated[
+        list[str] | None,
+        typer.Option("--quota", metavar="KEY=SEATS", help="A share of the pool. Repeatable."),
+    ] = None,
+    policy: Rules = None,
+    title: Title = None,
+    open_size: OpenSize = None,
+    opens_at: OpensAt = None,
+    closes_at: ClosesAt = None,
+    starts_at: StartsAt = None,
+    time_zone: TimeZone = None,
+    price: Price = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="FILE", help="More of it, as the JSON object that programs send."),
+    ] = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Make a pool. An empty database is set up first."""
+    fields = _document(file) | _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
+    quotas = options.pairs(quota, "--quota", options.size)
+    if size is not None:
+        quotas["main"] = options.size(size, "--size")
+    if units is not None:
+        quotas["main"] = options.labels([units])
+    if quotas:
+        fields["quotas"] = quotas
+    if "quotas" not in fields:
+        raise options.bad("--size", "A pool needs a --size, a --quota or --units.")
+    fields["policy"] = fields.get("policy", {}) | options.pairs(policy, "--policy", options.plain)
+    fields["preset"] = preset or fields.get("preset") or (None if fields["policy"] else "checkout")
+    fields.pop("key", None)
+    fields = options.in_zone(fields, fields.get("time_zone") or "UTC")
+    desk.serve(
+        database,
+        as_json,
+        lambda hf: hf.create_pool(key, by=options.member(staff), **fields),
+        _made,
+        create=True,
+    )
+
+
+def _document(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise options.bad("--file", f"{file} cannot be read: {error}.") from None
+    if not isinstance(found, dict):
+        raise options.bad("--file", f"{file} must hold a JSON object.")
+    return found
+
+
+def _fields(
+    title: str | None,
+    open_size: int | None,
+    opens_at: str | None,
+    closes_at: str | None,
+    starts_at: str | None,
+    time_zone: str | None,
+    price: str | None,
+) -> dict[str, Any]:
+    fields = {
+        "title": title,
+        "open_size": open_size,
+        "opens_at": options.instant(opens_at, "--opens-at"),
+        "closes_at": options.instant(closes_at, "--closes-at"),
+        "starts_at": options.instant(starts_at, "--starts-at"),
+        "time_zone": time_zone,
+        "price": options.price(price),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+async def _made(hf: Holdfast, pool: PoolState) -> str:
+    return f"Made {style(pool.key, 'bold')}: {room_of(pool)}."
+
+
+@app.command(
+    epilog=examples(
+        "holdfast pool change yoga --size main=14",
+        "holdfast pool change yoga --size main=8 --allow-demotion --dry-run",
+        "holdfast pool change salon --policy offer_window=5m --why 'a busy Saturday'",
+    )
+)
+def change(
+    pool: Pool,
+    size: Annotated[
+        list[str] | None,
+        typer.Option("--size", metavar="QUOTA=SEATS", help="A quota's new size. Repeatable."),
+    ] = None,
+    allow_demotion: Annotated[
+        bool,
+        typer.Option(
+            "--allow-demotion", help="Where it gets too small, the latest to come go back to the line."
+        ),
+    ] = False,
+    policy: Rules = None,
+    title: Title = None,
+    open_size: OpenSize = None,
+    opens_at: OpensAt = None,
+    closes_at: ClosesAt = None,
+    starts_at: StartsAt = None,
+    time_zone: TimeZone = None,
+    price: Price = None,
+    why: Why = "",
+    dry_run: DryRun = False,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Change a pool. What is not named stays; more room goes to the line at once."""
+    fields = _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
+    if rules := options.pairs(policy, "--policy", options.plain):
+        fields["policy"] = rules
+    if sizes := options.pairs(size, "--size", options.size):
+        fields["sizes"] = sizes
+    if not fields:
+        raise typer.BadParameter("Say what to change, such as --size main=14.")
+    fields |= {"allow_demotion": allow_demotion, "why": why, "dry_run": dry_run, "by": options.member(staff)}
+    _change(pool, fields, database, as_json)
+
+
+def _change(pool: str, fields: dict[str, Any], database: str | None, as_json: bool) -> None:
+    async def said(hf: Holdfast, answer: PoolState | Outcome) -> str:
+        from holdfast.shapes import Outcome
+
+        if isinstance(answer, Outcome):
+            return await tell.outcome(hf, pool, answer, dry_run=True)
+        line = f", {answer.waiting} in line" if answer.waiting else ""
+        return f"{style(answer.key, 'bold')} is {answer.status}: {room_of(answer)}{line}."
+
+    async def ask(hf: Holdfast) -> PoolState | Outcome | Refusal:
+        zone = fields.get("time_zone") or await tell.zone_of(hf, pool)
+        return await hf.change_pool(pool, **options.in_zone(fields, zone))
+
+    desk.serve(database, as_json, ask, said)
+
+
+def _status(name: str, status: str, promise: str) -> Callable[..., None]:
+    def command(
+        pool: Pool,
+        why: Why = "",
+        dry_run: DryRun = False,
+        staff: Staff = None,
+        database: Database = None,
+        as_json: Json = False,
+    ) -> None:
+        fields = {"status": status, "why": why, "dry_run": dry_run, "by": options.member(staff)}
+        _change(pool, fields, database, as_json)
+
+    command.__doc__ = promise
+    return app.command(
+        name, epilog=examples(f"holdfast pool {name} yoga", f"holdfast pool {name} yoga --dry-run")
+    )(command)
+
+
+_status("open", "open", "Open a pool again. What is free goes to the line at once.")
+_status(
+    "pause", "paused", "Pause a pool. Nobody can book or is offered anything; everyone keeps their place."
+)
+_status("close", "closed", "Close a pool. The line ends and each is told; who has a seat keeps it.")
+_status("cancel", "cancelled", "Cancel a pool. Every booking ends, and each is told.")

@@ -1,0 +1,66 @@
+"""Where the database is and what the secret is, from arguments and the environment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+from holdfast.errors import SettingsWrong
+from holdfast.store.base import Store
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.sqlite.store import SqliteStore, path_of
+from holdfast.tokens import new_secret
+
+DATABASE_VARIABLE: Final = "HOLDFAST_DATABASE_URL"
+SECRET_VARIABLE: Final = "HOLDFAST_SECRET"  # noqa: S105  # the name of a setting, not a secret
+DEFAULT_DATABASE: Final = "sqlite:///holdfast.db"
+_SECRET_NAME: Final = "links"  # noqa: S105
+
+
+def database_url(given: str | None = None) -> str:
+    return given or os.environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE
+
+
+def make_store(url: str) -> Store:
+    """The store for an address. Raises SettingsWrong."""
+    if url.startswith("sqlite:///"):
+        return SqliteStore(path_of(url))
+    if url.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(url)
+    raise SettingsWrong(f"not an address of a database: {url!r} (sqlite:///file.db or postgresql://…)")
+
+
+async def find_secret(store: Store, url: str, given: str | None = None) -> str:
+    """The secret for links: given, from the environment, or one that Holdfast makes and keeps.
+
+    It is kept in a file beside a SQLite database, readable by its owner alone, and in the database of
+    PostgreSQL, where all nodes must share it. Set HOLDFAST_SECRET to keep it out of database dumps.
+    """
+    secret = given or os.environ.get(SECRET_VARIABLE)
+    if secret:
+        return secret
+    if store.dialect == "sqlite":
+        return _secret_beside(Path(path_of(url)))
+    reader = store.reader()
+    found = await reader.rows("get_secret", _SECRET_NAME)
+    if not found:
+        tx = await store.begin()
+        await tx.run("put_secret", _SECRET_NAME, new_secret())
+        await tx.commit()
+        found = await reader.rows("get_secret", _SECRET_NAME)
+    return str(found[0][0])
+
+
+def _secret_beside(database: Path) -> str:
+    path = database.with_name(database.name + ".secret")
+    if not path.exists():
+        # Written whole under another name first: another process that starts now must not read half of it.
+        draft = path.with_name(f"{path.name}.{new_secret()[:8]}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(new_secret() + "\n")
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_text(encoding="utf-8").strip()

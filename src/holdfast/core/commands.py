@@ -1,0 +1,180 @@
+"""What can be asked. Commands are imperative, frozen, and say who asks (`by`) in their own words.
+
+`by` is "party" for the person concerned, "staff:NAME" for staff, "clock" for timers. Whether someone
+may ask is settled before a command is made; a command only says what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePool:
+    """Open a pool for business, with its units if it has any."""
+
+    pool: Pool
+    units: tuple[Mapping[str, Any], ...] = ()
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePool:
+    """Change anything about a pool: title, sizes, policy, times, status. Unnamed fields stay.
+
+    `changes` has the fields of a pool; `sizes` gives quotas new sizes by key.
+    """
+
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
+    allow_demotion: bool = False
+    why: str = ""
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class AddUnits:
+    """Open more units: dictionaries of label, quota, starts_at, attributes."""
+
+    units: tuple[Mapping[str, Any], ...]
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseUnit:
+    """Take a free unit away."""
+
+    label: str
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
+
+    `opening` lets staff give a handed-back opening to someone. `confirmed` skips the hold (staff).
+    """
+
+    party: Party
+    quantity: int = 1
+    quota: str | None = None
+    units: tuple[str, ...] = ()
+    if_full: str | None = None
+    price: Price | None = None
+    wants: Wants | None = None
+    opening: int | None = None
+    confirmed: bool = False
+    by: str = "party"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """Make a held booking final; or, where the policy lets one, confirm a signup still in line."""
+
+    booking: int
+    by: str = "party"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Give back a booking or leave the line."""
+
+    booking: int
+    why: str = ""
+    by: str = "party"
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """Give a hold more time: `window` from its present end, or one more hold window."""
+
+    booking: int
+    window: Length | None = None
+    by: str = "party"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Take what was offered, or part of it."""
+
+    booking: int
+    seq: int
+    quantity: int | None = None
+    by: str = "party"
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """Say no to an offer; `seq` None means the live one."""
+
+    booking: int
+    seq: int | None = None
+    by: str = "party"
+
+
+@dataclass(frozen=True, slots=True)
+class GiveOffer:
+    """Staff offer free room to one waiting booking now, out of turn."""
+
+    booking: int
+    why: str = ""
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Staff move a waiting booking: to "front", "back", or after another booking's number."""
+
+    booking: int
+    to: str
+    after: int | None = None
+    why: str = ""
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """Staff decide on a handed-back opening: offer it "again", leave it "free", or "close" it."""
+
+    opening: int
+    action: str
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Give free room to the line; `steps` stops after so many."""
+
+    steps: int | None = None
+    by: str = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """It is now later."""
+
+    due_at: Instant | None = None
+    by: str = "clock"
+
+
+Command = (
+    CreatePool
+    | ChangePool
+    | AddUnits
+    | CloseUnit
+    | Book
+    | Confirm
+    | Cancel
+    | Extend
+    | Claim
+    | Decline
+    | GiveOffer
+    | Move
+    | Resolve
+    | Fill
+    | Tick
+)

@@ -1,0 +1,108 @@
+"""The door. Every command, from people, staff and timers alike, is decided here, always in one order:
+
+    expire what is due → obey the command → fill what is free
+
+Law: a decision is a function of the view, the command and `now`. A refusal changes nothing, though
+what was due has expired all the same: that is a fact, whoever came by to notice it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from holdfast.core import commands as c
+from holdfast.core import events as e
+from holdfast.core import obey, staff
+from holdfast.core.due import due, wake
+from holdfast.core.fill import fill
+from holdfast.core.line import position
+from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
+from holdfast.core.openings import end_openings
+from holdfast.core.refusals import Refusal
+from holdfast.core.view import Need, View
+from holdfast.core.work import Decision, Done, Work
+
+# So many bookings of a closed pool are ended in one decision; the next tick goes on.
+WIND_DOWN_MAX: Final = 500
+
+
+def decide(view: View, command: c.Command, now: Instant) -> Decision:
+    """What comes of a command. The view is changed accordingly: take it back if the answer is not used."""
+    work = Work(view, now, command.by)
+    if isinstance(command, c.CreatePool):
+        answer = staff.create_pool(work, command)
+        return Decision(work.entries, work.messages, answer)
+    if view.due_at is not None and view.due_at <= now:
+        expire(work)
+    if view.pool.status in ("closed", "cancelled"):
+        wind_down(work)
+    if isinstance(command, c.Fill):
+        fill(work, command.steps)
+        answer = Done()
+    else:
+        answer = _OBEY[type(command)](work, command)
+        fill(work)
+    if view.pool.status in ("closed", "cancelled"):
+        wind_down(work)
+    if view.openings:
+        end_openings(work)
+    return Decision(work.entries, work.messages, answer)
+
+
+def expire(work: Work) -> None:
+    """End what is due, in the order in which it fell due."""
+    view, now = work.view, work.now
+    late = due(view, now)
+    # From here on the next deadline is the first after now, of what is loaded and of what is not.
+    view.due_at = view.later_due_at
+    for booking in view.bookings.values():
+        if booking.expires_at is not None and booking.expires_at > now:
+            wake(view, booking.expires_at)
+    for booking in late:
+        if booking.state == OFFERED:
+            obey.end_offer(work, booking, lapsed=True)
+        else:
+            at = position(view, booking.place) if booking.state == WAITING else None
+            work.emit(e.Expired(now, booking.number, at), by="clock")
+            work.tell("lapsed", booking.number, was=booking.state)
+
+
+def wind_down(work: Work) -> None:
+    """End the line of a closed pool, and everything of a cancelled one; each is told."""
+    view = work.view
+    cancelled = view.pool.status == "cancelled"
+    ending = (WAITING, OFFERED, HELD, CONFIRMED) if cancelled else (WAITING, OFFERED)
+    need = ("in_play", ending)
+    if not view.whole and need not in view.asked:
+        raise Need(*need)
+    left = [b for b in view.bookings.values() if b.state in ending]
+    for booking in sorted(left, key=lambda b: b.place)[:WIND_DOWN_MAX]:
+        _end_with_pool(work, booking)
+    used = any(tally.used for tally in view.tallies.values()) if cancelled else view.offers_live
+    if view.waiting or used:
+        wake(view, work.now)
+
+
+def _end_with_pool(work: Work, booking: Booking) -> None:
+    at = position(work.view, booking.place) if booking.state == WAITING else None
+    why = f"pool_{work.view.pool.status}"
+    work.emit(e.Closed(work.now, booking.number, why, at), by="rule")
+    work.tell("cancelled", booking.number, why=why)
+
+
+_OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
+    c.Book: obey.book,
+    c.Confirm: obey.confirm,
+    c.Cancel: obey.cancel,
+    c.Extend: obey.extend,
+    c.Claim: obey.claim,
+    c.Decline: obey.decline,
+    c.ChangePool: staff.change_pool,
+    c.AddUnits: staff.add_units,
+    c.CloseUnit: staff.close_unit,
+    c.GiveOffer: staff.offer,
+    c.Move: staff.move,
+    c.Resolve: staff.resolve,
+    c.Tick: lambda work, command: Done(),
+}

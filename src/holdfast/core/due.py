@@ -1,0 +1,28 @@
+"""When a pool next needs a tick.
+
+Law: a timer is only housekeeping. Every deadline is judged in the decision itself, so a timer that
+is late, early, doubled or lost can do no harm; `view.due_at` may be early, never late.
+"""
+
+from __future__ import annotations
+
+from holdfast.core.model import IN_PLAY, Booking, Instant
+from holdfast.core.view import View
+
+
+def due(view: View, now: Instant) -> list[Booking]:
+    """The loaded bookings whose deadline has come, in the order in which it came."""
+    if view.due_at is None or view.due_at > now:
+        return []
+    late = [b for b in view.bookings.values() if is_due(b, now)]
+    return sorted(late, key=lambda b: (b.expires_at, b.number))
+
+
+def is_due(booking: Booking, now: Instant) -> bool:
+    return booking.expires_at is not None and booking.expires_at <= now and booking.state in IN_PLAY
+
+
+def wake(view: View, at: Instant) -> None:
+    """Make sure of a tick at this instant."""
+    if view.due_at is None or at < view.due_at:
+        view.due_at = at

@@ -1,0 +1,325 @@
+"""What happened. Events are past tense, frozen, and carry enough to rebuild the state from nothing.
+
+Law: an event is a fact. It is never refused and never changed; names, contacts and answers of people
+are kept out of it, so that a person can be forgotten while the log stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from holdfast.core.model import Instant, Pool, Price, Wants
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCreated:
+    at: Instant
+    pool: Pool
+
+
+@dataclass(frozen=True, slots=True)
+class PoolChanged:
+    at: Instant
+    pool: Pool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsAdded:
+    """Each unit: label, quota, ordinal, starts_at, attributes."""
+
+    at: Instant
+    units: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitClosed:
+    at: Instant
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A new booking got a place in line."""
+
+    at: Instant
+    booking: int
+    reference: str
+    party: str
+    tags: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    quota: str
+    quantity: int
+    priority: int
+    arrival: int
+    place: int
+    position: int
+    wants: Wants | None
+    asked_price: Price | None
+    expires_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A new booking got room at once; `confirmed` says that it needs no hold."""
+
+    at: Instant
+    booking: int
+    reference: str
+    party: str
+    tags: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    quota: str
+    quantity: int
+    arrival: int
+    place: int
+    units: tuple[str, ...]
+    price: Price | None
+    expires_at: Instant | None
+    confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A waiting booking got room, without being asked: confirmed if it had been, else held."""
+
+    at: Instant
+    booking: int
+    state: str
+    position: int
+    units: tuple[str, ...]
+    price: Price | None
+    expires_at: Instant | None
+    skipped: tuple[Mapping[str, Any], ...] = ()
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Room was offered to a waiting booking. `skipped` are those passed over, each with the reason.
+
+    A whole group that was passed over is named once; its members before `place` are meant.
+    """
+
+    at: Instant
+    booking: int
+    seq: int
+    openings: tuple[int, ...]
+    quantity: int
+    units: tuple[str, ...]
+    price: Price | None
+    position: int
+    round: int
+    expires_at: Instant
+    skipped: tuple[Mapping[str, Any], ...] = ()
+    why: str = ""
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An offer was taken, `quantity` of it; `state` is confirmed, or held when payment is to come.
+
+    For a part, `part` is the number of the new booking that has the seats; the rest stays in line.
+    """
+
+    at: Instant
+    booking: int
+    seq: int
+    quantity: int
+    state: str
+    expires_at: Instant | None
+    units: tuple[str, ...] = ()
+    part: int | None = None
+    part_reference: str = ""
+    part_arrival: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """An offer was turned down; `state` and `place` are what the policy made of the booking."""
+
+    at: Instant
+    booking: int
+    seq: int
+    state: str
+    place: int
+    arrival: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lapsed:
+    """An offer's window ended without an answer."""
+
+    at: Instant
+    booking: int
+    seq: int
+    state: str
+    place: int
+    arrival: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A hold became final; or a signup still in line was confirmed and keeps its place."""
+
+    at: Instant
+    booking: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    at: Instant
+    booking: int
+    expires_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """A hold, or a signup that was not confirmed in time, ended. `position` if it was in line."""
+
+    at: Instant
+    booking: int
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    at: Instant
+    booking: int
+    why: str = ""
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A booking was ended by the rules: attempts used up, or its pool closed."""
+
+    at: Instant
+    booking: int
+    why: str
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    at: Instant
+    booking: int
+    place: int
+    arrival: int
+    position: int
+    was: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Respread:
+    """Places between two bookings ran out; those behind were given new ones in the same order."""
+
+    at: Instant
+    places: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Demoted:
+    """A booking lost its room to a smaller pool and went to the head of the line."""
+
+    at: Instant
+    booking: int
+    place: int
+    position: int
+    expires_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """Everyone eligible had had a turn; the next pass along the line began."""
+
+    at: Instant
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningStarted:
+    at: Instant
+    opening: int
+    quota: str
+    unit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningEnded:
+    """The opening was taken, or staff freed or closed it."""
+
+    at: Instant
+    opening: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """Nobody took the opening; `quantity` seats are set aside for staff to decide."""
+
+    at: Instant
+    opening: int
+    quantity: int
+    note: str
+    skipped: tuple[Mapping[str, Any], ...] = field(default=())
+
+
+Event = (
+    PoolCreated
+    | PoolChanged
+    | UnitsAdded
+    | UnitClosed
+    | Joined
+    | Held
+    | Promoted
+    | Offered
+    | Claimed
+    | Declined
+    | Lapsed
+    | Confirmed
+    | Extended
+    | Expired
+    | Cancelled
+    | Closed
+    | Moved
+    | Respread
+    | Demoted
+    | RoundStarted
+    | OpeningStarted
+    | OpeningEnded
+    | HandedBack
+)
+
+KINDS: Final[Mapping[str, type[Event]]] = {
+    kind.__name__: kind
+    for kind in (
+        PoolCreated,
+        PoolChanged,
+        UnitsAdded,
+        UnitClosed,
+        Joined,
+        Held,
+        Promoted,
+        Offered,
+        Claimed,
+        Declined,
+        Lapsed,
+        Confirmed,
+        Extended,
+        Expired,
+        Cancelled,
+        Closed,
+        Moved,
+        Respread,
+        Demoted,
+        RoundStarted,
+        OpeningStarted,
+        OpeningEnded,
+        HandedBack,
+    )
+}

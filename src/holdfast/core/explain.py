@@ -1,0 +1,257 @@
+"""Why you are where you are: every decision about a booking, in plain sentences with stable codes.
+
+Law: what is said comes from the log alone. A step's code and reason never change their names; its
+sentence may be put better.
+
+    codes     joined held confirmed offered promoted claimed declined lapsed extended expired
+              cancelled closed moved demoted passed_over
+    reasons   of passed_over: had_turn cooldown does_not_fit wants_other not_eligible attempts_used_up
+              of closed: attempts_used_up pool_closed pool_cancelled demoted
+              of declined and lapsed: stay back leave attempts_used_up
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from holdfast.core import events as e
+from holdfast.core.model import CLOSED, CONFIRMED, HELD, WAITING, Instant, Length, Wants
+from holdfast.core.policy import Policy
+
+Logged = tuple[Instant, str, e.Event]
+
+
+class Step(NamedTuple):
+    """One thing that happened to a booking: when, by whom, what, why, and all of it in a sentence."""
+
+    at: Instant
+    by: str
+    code: str
+    reason: str
+    sentence: str
+
+
+class _Known:
+    """What the log has told of the booking so far: enough to know its group and its place."""
+
+    def __init__(self, number: int, policy: Policy) -> None:
+        self.number = number
+        self.policy = policy
+        self.state = ""
+        self.quota = ""
+        self.quantity = self.round = self.place = self.attempts = 0
+        self.wants: Wants | None = None
+
+    def group(self) -> dict[str, Any]:
+        wants = self.wants.key if self.wants is not None else ""
+        return {"quota": self.quota, "quantity": self.quantity, "round": self.round, "wants": wants}
+
+
+def explain(number: int, log: Iterable[Logged], policy: Policy) -> list[Step]:
+    """The steps of one booking, from the pool's log or from that part of it which concerns the booking."""
+    known, steps = _Known(number, policy), list[Step]()
+    for at, by, event in log:
+        if getattr(event, "booking", None) == number or getattr(event, "part", None) == number:
+            code, reason, sentence = _TELL[type(event)](known, event, by)
+            steps.append(Step(at, by, code, reason, sentence))
+        elif isinstance(event, e.Respread):
+            known.place = dict(event.places).get(number, known.place)
+        elif known.state == WAITING and (reason := _passed_over(known, event)):
+            steps.append(Step(at, by, "passed_over", reason, _passed_sentence(known, event, reason)))
+    return steps
+
+
+def _passed_over(known: _Known, event: e.Event) -> str:
+    """Why the booking was passed over when somebody else was found, or nobody was; empty if it was not."""
+    if not isinstance(event, e.Offered | e.Promoted | e.HandedBack):
+        return ""
+    for skip in event.skipped:
+        if skip.get("booking") == known.number:
+            return str(skip["reason"])
+        before = isinstance(event, e.HandedBack) or known.place < event.place
+        if before and skip.get("group") == known.group():
+            return str(skip["reason"])
+    return ""
+
+
+def _passed_sentence(known: _Known, event: e.Event, reason: str) -> str:
+    if isinstance(event, e.HandedBack):
+        what = "A free seat went back to staff"
+    elif isinstance(event, e.Promoted):
+        what = "A seat went to someone behind you"
+    else:
+        what = "A seat was offered to someone behind you"
+    cooldown = span(known.policy.cooldown)
+    because = {
+        "had_turn": "you had had your turn",
+        "cooldown": f"you had been offered one less than {cooldown} ago",
+        "does_not_fit": f"it was not enough for your party of {known.quantity}",
+        "wants_other": "it was not what you want",
+        "not_eligible": "it was not open to you",
+        "attempts_used_up": "your attempts were used up",
+    }
+    return f"{what}: {because.get(reason, reason)}."
+
+
+# What each event means for the booking that it is about: code, reason, sentence. Each notes what it tells.
+
+Told = tuple[str, str, str]
+
+
+def _joined(known: _Known, event: e.Joined, by: str) -> Told:
+    known.state, known.quota, known.quantity = WAITING, event.quota, event.quantity
+    known.place, known.wants = event.place, event.wants
+    priority = f" Your priority is {event.priority}." if event.priority else ""
+    confirm = ""
+    if event.expires_at is not None:
+        confirm = f" You had {span(event.expires_at - event.at)} to confirm."
+    return "joined", "", f"You joined the line as #{event.position}.{priority}{confirm}"
+
+
+def _held(known: _Known, event: e.Held, by: str) -> Told:
+    known.quota, known.quantity, known.place = event.quota, event.quantity, event.place
+    known.state = CONFIRMED if event.confirmed else HELD
+    what = _seats(event.quantity, event.units)
+    if event.confirmed or event.expires_at is None:
+        return "confirmed", "", f"You were given {what}."
+    return "held", "", f"You got {what}, held for {span(event.expires_at - event.at)}."
+
+
+def _promoted(known: _Known, event: e.Promoted, by: str) -> Told:
+    known.state = event.state
+    what = _seats(known.quantity, event.units)
+    if event.expires_at is None:
+        return "promoted", event.state, f"You were #{event.position} when room became free: you got {what}."
+    wait = span(event.expires_at - event.at)
+    sentence = f"You were #{event.position} when room became free: you got {what}, held for {wait}."
+    return "promoted", event.state, sentence
+
+
+def _offered(known: _Known, event: e.Offered, by: str) -> Told:
+    known.state, known.round, known.place = "offered", event.round, event.place or known.place
+    known.attempts += 1
+    what, window = _seats(event.quantity, event.units), span(event.expires_at - event.at)
+    if event.why:
+        return "offered", "staff", f"Staff offered you {what} for {window} ({event.why})."
+    return "offered", "", f"You were #{event.position} and were offered {what} for {window}."
+
+
+def _claimed(known: _Known, event: e.Claimed, by: str) -> Told:
+    what = _seats(event.quantity, event.units)
+    if event.part is not None and event.part != known.number:
+        known.state, known.round = WAITING, 0
+        known.quantity -= event.quantity
+        rest = _seats(known.quantity)
+        return "claimed", "part", f"You accepted {what}, and stayed in line for {rest} more."
+    known.state, known.quantity = event.state, event.quantity
+    pay = f", held for {span(event.expires_at - event.at)}" if event.expires_at is not None else ""
+    return "claimed", "", f"You accepted {what}{pay}."
+
+
+def _declined(known: _Known, event: e.Declined, by: str) -> Told:
+    reason, then = _after(known, event)
+    return "declined", reason, f"You declined the offer. {then}"
+
+
+def _lapsed(known: _Known, event: e.Lapsed, by: str) -> Told:
+    reason, then = _after(known, event)
+    return "lapsed", reason, f"The offer ended without an answer. {then}"
+
+
+def _after(known: _Known, event: e.Declined | e.Lapsed) -> tuple[str, str]:
+    same_place = event.place == known.place
+    known.state, known.place = event.state, event.place
+    if event.state == CLOSED:
+        tries = "the only try" if known.attempts == 1 else f"the last of {known.attempts} tries"
+        return "attempts_used_up", f"It was {tries}, so your place was closed."
+    if event.state != WAITING:
+        return "leave", "You left the line."
+    if same_place:
+        return "stay", "You kept your place in line."
+    return "back", "You went to the end of the line."
+
+
+def _confirmed(known: _Known, event: e.Confirmed, by: str) -> Told:
+    if known.state == WAITING:
+        return "confirmed", "waiting", "You confirmed, and kept your place in line."
+    known.state = CONFIRMED
+    return "confirmed", "", f"{_who(by)} confirmed it."
+
+
+def _extended(known: _Known, event: e.Extended, by: str) -> Told:
+    left = span(event.expires_at - event.at)
+    return "extended", "", f"{_who(by)} extended the hold: {left} were left."
+
+
+def _expired(known: _Known, event: e.Expired, by: str) -> Told:
+    was, known.state = known.state, "expired"
+    if was == WAITING:
+        sentence = f"You had not confirmed in time and left the line, as #{event.position}."
+        return "expired", "not_confirmed", sentence
+    return "expired", "", "The hold ended without being confirmed."
+
+
+def _cancelled(known: _Known, event: e.Cancelled, by: str) -> Told:
+    was, known.state = known.state, "cancelled"
+    why = f" ({event.why})" if event.why else ""
+    where = f", as #{event.position}" if was == WAITING and event.position else ""
+    what = f"left the line{where}" if was == WAITING and by == "party" else "cancelled it"
+    return "cancelled", "", f"{_who(by)} {what}{why}."
+
+
+def _closed(known: _Known, event: e.Closed, by: str) -> Told:
+    known.state = CLOSED
+    because = {
+        "attempts_used_up": "Your attempts were used up, so your place was closed.",
+        "pool_closed": "The line was closed.",
+        "pool_cancelled": "It was called off.",
+        "demoted": "There was less room, and you were in line already.",
+    }
+    return "closed", event.why, because.get(event.why, f"It was closed: {event.why}.")
+
+
+def _moved(known: _Known, event: e.Moved, by: str) -> Told:
+    known.place = event.place
+    why = f" ({event.why})" if event.why else ""
+    return "moved", "", f"{_who(by)} moved you from #{event.was} to #{event.position}{why}."
+
+
+def _demoted(known: _Known, event: e.Demoted, by: str) -> Told:
+    known.state, known.place, known.round, known.attempts = WAITING, event.place, 0, 0
+    return "demoted", "", f"There was less room: you went back to the line, as #{event.position}."
+
+
+_TELL: Final[Mapping[type[Any], Callable[[_Known, Any, str], Told]]] = {
+    e.Joined: _joined,
+    e.Held: _held,
+    e.Promoted: _promoted,
+    e.Offered: _offered,
+    e.Claimed: _claimed,
+    e.Declined: _declined,
+    e.Lapsed: _lapsed,
+    e.Confirmed: _confirmed,
+    e.Extended: _extended,
+    e.Expired: _expired,
+    e.Cancelled: _cancelled,
+    e.Closed: _closed,
+    e.Moved: _moved,
+    e.Demoted: _demoted,
+}
+
+
+def span(length: Length) -> str:
+    """A length in words: 24 h, 1 h 30 min, 10 min, 45 s."""
+    seconds = max(0, length) // 1000
+    parts = ((seconds // 3600, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
+
+
+def _seats(quantity: int, units: tuple[str, ...] = ()) -> str:
+    if units:
+        return ", ".join(units[:-1]) + (" and " if len(units) > 1 else "") + units[-1]
+    return "a seat" if quantity == 1 else f"{quantity} seats"
+
+
+def _who(by: str) -> str:
+    return "Staff" if by.startswith("staff") else "You"

@@ -1,0 +1,119 @@
+"""The line: the waiting bookings of a pool in order, and the position of each.
+
+Law: the line is ordered by `place`, one integer made of priority (higher first) and arrival. Arrival
+is a number given under the pool's lock, so no clock ever demotes anyone. Positions are contiguous
+from 1: a position is the number of waiting bookings with a lower place, plus one. Nothing is
+renumbered, so a departure costs the same in a line of ten and of a hundred thousand.
+
+Between two arrivals there are 2**20 free places for staff moves. Every move uses up one arrival
+number too, so that no later arrival can ever be given a place that a move has taken.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.core.conditions import matches
+from holdfast.core.model import OFFERED, WAITING, Booking, Group, Party
+from holdfast.core.policy import PRIORITY_MAX, Policy
+from holdfast.core.view import Need, View, group_of
+
+GAP: Final = 2**20
+_TIER: Final = 2**52
+_HIGHEST: Final = 2**63 - 1
+
+
+def priority_of(policy: Policy, party: Party) -> int:
+    """The sum of the priority rules that a party meets, kept within bounds."""
+    total: int = sum(
+        rule["add"] for rule in policy.priority_rules if matches(rule["when"], party.tags, party.attributes)
+    )
+    return max(-PRIORITY_MAX, min(PRIORITY_MAX, total))
+
+
+def place_of(priority: int, arrival: int) -> int:
+    return (PRIORITY_MAX - priority) * _TIER + arrival * GAP
+
+
+def place_at_back(view: View, arrival: int) -> int:
+    """Behind everyone who is in line or has ever been."""
+    return max(view.last_place // _TIER * _TIER + arrival * GAP, view.last_place + GAP)
+
+
+def place_at_front(view: View) -> int:
+    """Before everyone who is in line or has ever been."""
+    return view.first_place - GAP if view.first_place < _HIGHEST else place_of(0, view.arrivals)
+
+
+def place_after(view: View, other: Booking) -> int | None:
+    """Just behind another booking; None when the places there are used up."""
+    behind = followers(view, other.place)
+    gap = behind[0].place - other.place if behind else 2 * GAP
+    return other.place + min(gap, GAP) // 2 if gap > 1 else None
+
+
+def followers(view: View, place: int) -> list[Booking]:
+    """The next bookings behind a place that keep a place of their own, in order."""
+    if not view.whole and ("followers", place) not in view.asked:
+        raise Need("followers", place)
+    behind = (b for b in view.bookings.values() if b.place > place and b.state in (WAITING, OFFERED))
+    return sorted(behind, key=lambda b: b.place)
+
+
+def position(view: View, place: int) -> int:
+    """The position that a waiting booking with this place has, or would have."""
+    before = _loaded_before(view, place)
+    return before + bisect_left(view.added, place) - bisect_left(view.removed, place) + 1
+
+
+def _loaded_before(view: View, place: int) -> int:
+    if view.loaded_waiting == 0:
+        return 0
+    if place > view.loaded_last_place:
+        return view.loaded_waiting
+    if view.prefix and (view.prefix_whole or place <= view.prefix[-1]):
+        return bisect_left(view.prefix, place)
+    # Whoever arrives now at one priority stands behind the same people: one question for all of them.
+    if view.loaded_arrivals < place % _TIER // GAP <= view.arrivals + 1:
+        place = place - place % _TIER + (view.loaded_arrivals + 1) * GAP
+    if (known := view.base.get(place)) is not None:
+        return known
+    raise Need("position", place)
+
+
+def groups(view: View, quota: str | None = None) -> list[Group]:
+    """The groups of the line that may have members, of one quota or of all."""
+    if view.heads is None:
+        raise Need("heads")
+    found = dict.fromkeys((*view.heads, *view.fresh))
+    return [group for group in found if quota is None or group.quota == quota]
+
+
+def members(view: View, group: Group) -> Iterator[Booking]:
+    """The bookings of a group, in the order of the line."""
+    if view.heads is None:
+        raise Need("heads")
+    loaded, fresh = view.heads.get(group, ()), view.fresh.get(group, ())
+    i, j = view.gone.get(group, 0), 0
+    # Those at the head who have left stay left, unless this command is taken back: pass them by for good.
+    while i < len(loaded) and view.bookings[loaded[i][1]].state != WAITING:
+        i += 1
+    view.gone[group] = i
+    while True:
+        if i == len(loaded) and group in view.heads_more:
+            raise Need("more", group)
+        if i < len(loaded) and (j == len(fresh) or loaded[i] <= fresh[j]):
+            place, number = loaded[i]
+            # Who left the line and came back to the same place is in both.
+            j += j < len(fresh) and fresh[j] == loaded[i]
+            i += 1
+        elif j < len(fresh):
+            place, number = fresh[j]
+            j += 1
+        else:
+            return
+        booking = view.bookings.get(number)
+        if booking and booking.state == WAITING and booking.place == place and group_of(booking) == group:
+            yield booking

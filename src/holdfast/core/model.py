@@ -1,0 +1,211 @@
+"""What there is: pools with quotas and units, bookings, offers and openings.
+
+Law: everything here is a value. A change makes a new value, and only `evolve` puts one into a view.
+
+Instants (`…_at`) are whole milliseconds since 1970 in UTC; lengths (`…_window`, cooldown) are whole
+milliseconds. Integers compare and add exactly, and both databases store them the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.policy import Policy
+
+Instant = int
+Length = int
+
+WAITING: Final = "waiting"
+OFFERED: Final = "offered"
+HELD: Final = "held"
+CONFIRMED: Final = "confirmed"
+DECLINED: Final = "declined"
+EXPIRED: Final = "expired"
+CANCELLED: Final = "cancelled"
+CLOSED: Final = "closed"
+
+TAKES_ROOM: Final = frozenset({OFFERED, HELD, CONFIRMED})
+IN_PLAY: Final = frozenset({WAITING, OFFERED, HELD, CONFIRMED})
+ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Who asks. The id is the caller's own; tags and attributes are what rules look at."""
+
+    id: str
+    name: str = ""
+    contacts: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    locale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Per seat, in integer minor units of an ISO 4217 currency."""
+
+    amount: int
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What a waiting booking would accept: a condition on a unit's attributes, and when it may start."""
+
+    attributes: Mapping[str, Any] | None = None
+    from_at: Instant | None = None
+    until_at: Instant | None = None
+
+    @property
+    def key(self) -> str:
+        """The same text for the same wants, so that equal wants can be judged once."""
+        text = json.dumps([self.attributes, self.from_at, self.until_at], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A named share of a pool. `size` None is unlimited; `by_units` means its size is its open units."""
+
+    key: str
+    title: str = ""
+    size: int | None = 0
+    by_units: bool = False
+    eligible: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool as staff set it up. It changes only by a command, and each change makes a new `version`."""
+
+    id: int
+    org: str
+    key: str
+    title: str
+    policy: Policy
+    quotas: tuple[Quota, ...]
+    open_size: int = 0
+    status: str = "open"
+    opens_at: Instant | None = None
+    closes_at: Instant | None = None
+    starts_at: Instant | None = None
+    time_zone: str = "UTC"
+    price: Price | None = None
+    questions: tuple[Mapping[str, Any], ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+
+    def quota(self, key: str) -> Quota | None:
+        for quota in self.quotas:
+            if quota.key == key:
+                return quota
+        return None
+
+
+class Unit(NamedTuple):
+    """One nameable piece: seat 12A, or the 2 pm chair. `ordinal` is its place beside its neighbours."""
+
+    label: str
+    quota: str
+    ordinal: int
+    starts_at: Instant | None = None
+    attributes: Mapping[str, Any] = {}
+    closed: bool = False
+    booking: int | None = None
+
+
+class Booking(NamedTuple):
+    """One party's request for a quantity in a pool, from first tap to last. One row, one state.
+
+    `number` counts the pool's bookings from 1. `arrival` is given under the pool's lock; `place` is
+    the sort key of the line made of priority and arrival. `position` is the last one held in line.
+    """
+
+    number: int
+    reference: str
+    party: Party
+    quota: str
+    quantity: int
+    state: str
+    place: int
+    arrival: int
+    priority: int = 0
+    position: int | None = None
+    wants: Wants | None = None
+    asked_price: Price | None = None
+    price: Price | None = None
+    units: tuple[str, ...] = ()
+    offer_seq: int = 0
+    offer_quantity: int = 0
+    attempts: int = 0
+    round: int = 0
+    offered_at: Instant | None = None
+    held_at: Instant | None = None
+    expires_at: Instant | None = None
+    confirmed_at: Instant | None = None
+    created_at: Instant = 0
+    updated_at: Instant = 0
+    split_from: int | None = None
+
+
+class Offer(NamedTuple):
+    """One try at giving room to a waiting booking, named by (booking, seq). `outcome` None is live.
+
+    `part` is the booking that an offer accepted in part went to.
+    """
+
+    booking: int
+    seq: int
+    openings: tuple[int, ...]
+    quantity: int
+    units: tuple[str, ...]
+    offered_at: Instant
+    expires_at: Instant
+    outcome: str | None = None
+    answered_at: Instant | None = None
+    part: int | None = None
+
+
+class Opening(NamedTuple):
+    """A unit that became free; for a quota sized by number, the stretch until its room is taken."""
+
+    number: int
+    quota: str
+    unit: str | None
+    opened_at: Instant
+    state: str = "open"
+    tries: int = 0
+    quantity: int = 0
+    note: str = ""
+
+
+class Tally(NamedTuple):
+    """What a quota's bookings add up to. Room is computed from it and is itself never stored.
+
+    `used` is the quantity that takes room, `waiting` the number in line, `offered` the number of
+    live offers, `aside` the seats that were handed back to staff.
+    """
+
+    used: int = 0
+    waiting: int = 0
+    offered: int = 0
+    aside: int = 0
+
+
+class Group(NamedTuple):
+    """Waiting bookings that fit the same room: one check of its first member speaks for all."""
+
+    quota: str
+    quantity: int
+    round: int
+    wants: str
+
+
+def is_whole(value: object, most: int) -> bool:
+    """Whether this is a whole number from 1 to `most`; true and 1.0 are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most

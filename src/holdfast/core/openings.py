@@ -1,0 +1,83 @@
+"""Openings: which room is being offered, how often it was tried, and when it goes back to staff.
+
+A unit's opening lasts from its becoming free until someone has it. A quota sized by number has one
+opening at a time, from room appearing until it is taken or handed back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.core import events as e
+from holdfast.core.model import CONFIRMED, HELD, Opening, Quota, Unit
+from holdfast.core.room import room
+from holdfast.core.view import View
+from holdfast.core.work import Work
+
+
+def opening_of(view: View, quota: Quota, unit: Unit | None) -> Opening | None:
+    """The opening that goes on for this room, if there is one."""
+    label = unit.label if unit else None
+    for opening in view.openings.values():
+        if opening.state in ("open", "freed") and opening.quota == quota.key and opening.unit == label:
+            return opening
+    return None
+
+
+def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
+    """The opening that goes on for this room, or a new one."""
+    view = work.view
+    opening = opening_of(view, quota, unit)
+    if opening is None:
+        number = view.openings_made + 1
+        label = unit.label if unit else None
+        work.emit(e.OpeningStarted(work.now, number, quota.key, label), by="rule")
+        opening = view.openings[number]
+    return opening
+
+
+def hand_back(
+    work: Work, quota: Quota, unit: Unit | None, reasons: tuple[Mapping[str, Any], ...], *, too_late: bool
+) -> None:
+    """Nobody took this room: set it aside for staff to decide, and tell them why."""
+    free = _still_free(work, quota, unit)
+    opening = ensure_opening(work, quota, unit) if free else None
+    if opening is None or opening.state != "open":
+        return
+    tries = opening.tries
+    note = f"{tries} offered, nobody took it" if tries else "nobody in line can use it"
+    if not tries and too_late:
+        note = "too late to be offered"
+    work.emit(e.HandedBack(work.now, opening.number, free, note, reasons), by="rule")
+    work.tell_staff("handed_back", opening=opening.number, quota=quota.key, unit=opening.unit, note=note)
+
+
+def _still_free(work: Work, quota: Quota, unit: Unit | None) -> int:
+    """The seats that nobody was given since they were looked at; what has no limit has none to hand back."""
+    if unit is not None:
+        return int(work.view.units[unit.label].booking is None)
+    return 0 if quota.size is None else room(work.view, quota, work.now)
+
+
+def _offered(view: View, quota: Quota) -> bool:
+    """Whether room of this quota is offered to someone; an open seat may be, in another quota."""
+    sharing = [q for q in view.pool.quotas if not q.by_units] if view.pool.open_size else [quota]
+    return any(view.tallies[q.key].offered for q in sharing)
+
+
+def end_openings(work: Work) -> None:
+    """An opening ends when its room is taken: by a hold or a confirmation, not by an offer."""
+    view = work.view
+    for opening in list(view.openings.values()):
+        if opening.state not in ("open", "freed"):
+            continue
+        if opening.unit is not None:
+            unit = view.units[opening.unit]
+            taker = view.bookings.get(unit.booking) if unit.booking is not None else None
+            over = unit.closed or (taker is not None and taker.state in (HELD, CONFIRMED))
+        else:
+            quota = view.pool.quota(opening.quota)
+            over = quota is None or not (_offered(view, quota) or room(view, quota, work.now))
+        if over:
+            work.emit(e.OpeningEnded(work.now, opening.number, "taken"), by="rule")

@@ -1,0 +1,64 @@
+"""A refusal is a well-formed no: a value with a code, a sentence and a status hint. Not an exception.
+
+Every code there is stands in CODES, with the status that HTTP would give it. Where several would
+apply, the order of the checks in the code decides, and that order is documented by the command.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+CODES: Final[Mapping[str, int]] = {
+    "invalid": 422,
+    "unknown": 404,
+    "exists": 409,
+    "not_open_yet": 409,
+    "pool_closed": 409,
+    "pool_paused": 409,
+    "not_eligible": 403,
+    "not_enough_room": 409,
+    "unit_taken": 409,
+    "already_holding": 409,
+    "already_waiting": 409,
+    "hold_expired": 410,
+    "hold_lifetime_used_up": 409,
+    "offer_taken": 409,
+    "offer_expired": 410,
+    "offer_answered": 409,
+    "not_possible": 409,
+    "too_late": 409,
+    "would_demote": 409,
+    "changed_meanwhile": 409,
+    "idempotency_mismatch": 422,
+    "too_many_requests": 429,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No, because of `code`. `field` names the input at fault; `facts` say what helps next."""
+
+    code: str
+    sentence: str
+    field: str | None = None
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        return CODES[self.code]
+
+
+def invalid(field: str, sentence: str) -> Refusal:
+    return Refusal("invalid", sentence, field)
+
+
+def unknown(what: str, name: object) -> Refusal:
+    return Refusal("unknown", f"There is no {what} {name!r} here.", what)
+
+
+def not_enough_room(requested: int, available: int) -> Refusal:
+    sentence = f"Not enough seats available. Requested: {requested}, Available: {available}"
+    return Refusal("not_enough_room", sentence, "quantity", {"requested": requested, "available": available})

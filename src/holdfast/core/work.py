@@ -1,0 +1,91 @@
+"""A decision in the making: the view it is made on, the instant, and what has come of it so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from holdfast.core import events as e
+from holdfast.core.evolve import evolve
+from holdfast.core.model import TAKES_ROOM, Booking, Instant, Party
+from holdfast.core.refusals import Refusal
+from holdfast.core.view import View
+
+
+class Entry(NamedTuple):
+    """An event, and by whom."""
+
+    event: e.Event
+    by: str
+
+
+class Message(NamedTuple):
+    """Something that must be told, to the party of a booking or to staff."""
+
+    kind: str
+    to: str
+    booking: int | None
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Yes. `repeated` says that it had been done before and nothing was changed."""
+
+    booking: int | None = None
+    repeated: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Decision(NamedTuple):
+    """What happened, what must be told, and the answer."""
+
+    entries: list[Entry]
+    messages: list[Message]
+    answer: Done | Refusal
+
+
+# Events after which a booking no longer takes the room it took.
+_RELEASING: Final = (e.Expired, e.Cancelled, e.Closed, e.Declined, e.Lapsed, e.Demoted)
+
+
+class Work:
+    """The view, the instant, and the growing list of events and messages."""
+
+    __slots__ = ("by", "entries", "freed", "messages", "now", "view")
+
+    def __init__(self, view: View, now: Instant, by: str) -> None:
+        self.view = view
+        self.now = now
+        self.by = by
+        self.entries: list[Entry] = []
+        self.messages: list[Message] = []
+        # What became free in this decision: (quota, unit label or None).
+        self.freed: set[tuple[str, str | None]] = set()
+
+    def emit(self, event: e.Event, party: Party | None = None, by: str | None = None) -> None:
+        """It happened: note it and change the view by it."""
+        if isinstance(event, _RELEASING):
+            self._note_freed(self.view.bookings[event.booking])
+        self.entries.append(Entry(event, by or self.by))
+        evolve(self.view, event, party)
+
+    def tell(self, kind: str, number: int, **facts: Any) -> None:
+        """Put a message to a booking's party into the decision, with what the party may want to know."""
+        booking = self.view.bookings[number]
+        known: dict[str, Any] = {
+            "reference": booking.reference,
+            "quota": booking.quota,
+            "quantity": booking.quantity,
+            "units": list(booking.units),
+        }
+        self.messages.append(Message(kind, "party", number, known | facts))
+
+    def tell_staff(self, kind: str, **facts: Any) -> None:
+        self.messages.append(Message(kind, "staff", facts.get("booking"), facts))
+
+    def _note_freed(self, booking: Booking) -> None:
+        if booking.state in TAKES_ROOM:
+            labels: tuple[str | None, ...] = booking.units or (None,)
+            self.freed.update((booking.quota, label) for label in labels)

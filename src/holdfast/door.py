@@ -1,0 +1,96 @@
+"""The way to the lane, shared by all of the library's methods: from what callers say to an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar, cast
+
+from holdfast import ids, inputs
+from holdfast.answers import Answer, digest_of
+from holdfast.clock import Clock
+from holdfast.core import commands as c
+from holdfast.core.model import Instant
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.engine import Engine
+from holdfast.lane import Job
+from holdfast.reads import Reads
+from holdfast.shapes import Booking
+from holdfast.store.base import Store
+from holdfast.ticker import Ticker
+
+_GIVE_UP_S: Final = 10.0
+
+T = TypeVar("T")
+
+
+class Door:
+    """One open database of one org, with its lane and its ticker."""
+
+    def __init__(self, store: Store, clock: Clock, secret: str, org: str) -> None:
+        self.store = store
+        self.clock = clock
+        self.org = org
+        self.secret = secret
+        self.reads = Reads(store, clock, secret)
+        self.ticker = Ticker(store, clock, self._tick, self._forget)
+        self.engine = Engine(store, clock, secret, self.ticker.due)
+        # Pools that were looked up before, by name; and those known to be this org's.
+        self._pools: dict[str, int] = {}
+        self._ours: set[int] = set()
+
+    async def submit(
+        self,
+        pool_id: int,
+        command: c.Command,
+        key: str | None = None,
+        *,
+        digest: bytes | None = None,
+        dry_run: bool = False,
+    ) -> Answer:
+        loop = asyncio.get_running_loop()
+        job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run)
+        if key is not None:
+            try:
+                inputs.text(key, "idempotency_key", 255, empty=False)
+            except inputs.Bad as bad:
+                return bad.refusal
+            job.digest = digest or digest_of(pool_id, command)
+        job.give_up_at = loop.time() + _GIVE_UP_S
+        self.engine.lane.submit(job)
+        return cast(Answer, await job.future)
+
+    async def _tick(self, pool_id: int) -> object:
+        return await self.submit(pool_id, c.Tick())
+
+    async def _forget(self, before: Instant) -> None:
+        await self.engine.forget_requests(before)
+
+    async def _pool_id(self, name: str) -> int | None:
+        known = self._pools.get(name)
+        if known is None:
+            known = await self.reads.pool_id(name, self.org)
+            if known is not None:
+                self._pools[name] = known
+                self._ours.add(known)
+        return known
+
+    async def _on_pool(self, pool: str, command: c.Command) -> Answer:
+        pool_id = await self._pool_id(pool)
+        return unknown("pool", pool) if pool_id is None else await self.submit(pool_id, command)
+
+    async def _on_booking(
+        self, booking: str, make: Callable[[int], c.Command], key: str | None = None
+    ) -> Booking | Refusal:
+        named = ids.booking_number(booking)
+        if named is None or named[0] not in self._ours:
+            found = await self.reads.booking_key(booking, self.org)
+            if isinstance(found, Refusal):
+                return found
+            named = found
+            self._ours.add(found[0])
+        return cast(Booking | Refusal, await self.submit(named[0], make(named[1]), key))
+
+    async def _read(self, pool: str, read: Callable[[int], Awaitable[T]]) -> T | Refusal:
+        pool_id = await self._pool_id(pool)
+        return unknown("pool", pool) if pool_id is None else await read(pool_id)

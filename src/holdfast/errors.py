@@ -1,0 +1,56 @@
+"""The world's failures, as exceptions. A well-formed no is a `Refusal` and is returned, not raised.
+
+HoldfastError
+├── Unavailable          the database cannot be reached or does not answer; try again later
+│   └── OutcomeUnknown   it went away during a commit and has not come back to tell the outcome
+├── Busy                 someone outside has held the pool for too long; try again
+├── Closing              this Holdfast is being closed and takes nothing more
+├── SchemaUnknown        the database is not Holdfast's, or of a newer version
+├── SettingsWrong        an address or setting that cannot be used
+├── Refused              a refusal, for callers who would rather catch: see `granted`
+└── CommandFailed        a bug of ours stopped this one command; nothing was changed
+"""
+
+from __future__ import annotations
+
+from holdfast.core.refusals import Refusal
+
+
+class HoldfastError(Exception):
+    """Something in the world went wrong."""
+
+
+class Unavailable(HoldfastError):
+    """The database cannot be reached."""
+
+
+class OutcomeUnknown(Unavailable):
+    """The connection was lost during a commit, and the outcome could not be found out yet."""
+
+
+class Busy(HoldfastError):
+    """The pool was held by someone else for too long."""
+
+
+class Closing(HoldfastError):
+    """Holdfast is being closed."""
+
+
+class SchemaUnknown(HoldfastError):
+    """The database's schema is not one that this version knows."""
+
+
+class SettingsWrong(HoldfastError):
+    """A setting cannot be used."""
+
+
+class CommandFailed(HoldfastError):
+    """The command could not be carried out, and changed nothing."""
+
+
+class Refused(HoldfastError):
+    """The refusal inside says why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.sentence)
+        self.refusal = refusal

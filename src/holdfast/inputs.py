@@ -1,0 +1,266 @@
+"""What callers give, made into the core's values: checked strictly, refused by field, never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from holdfast.clock import from_datetime
+from holdfast.core import policy as policies
+from holdfast.core.conditions import problem as condition_problem
+from holdfast.core.model import Instant, Party, Pool, Price, Quota, Wants
+from holdfast.core.policy import Policy
+from holdfast.core.refusals import Refusal, invalid
+
+TEXT_MAX: Final = 10_000
+NAME_MAX: Final = 500
+KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_ATTRIBUTES_MAX: Final = 100
+
+
+class Bad(Exception):  # never leaves the package: `refused` makes it a value
+    """Input that is refused."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        self.refusal = invalid(field, sentence)
+        super().__init__(sentence)
+
+
+def text(value: object, field: str, maximum: int = NAME_MAX, *, empty: bool = True) -> str:
+    """Text that both databases can keep as it is."""
+    if not isinstance(value, str):
+        raise Bad(field, f"{field} must be text.")
+    if len(value) > maximum or (not value and not empty):
+        raise Bad(field, f"{field} must have {0 if empty else 1} to {maximum} characters.")
+    if "\x00" in value or not _encodes(value):
+        raise Bad(field, f"{field} has a character that cannot be kept.")
+    return value
+
+
+def _encodes(value: str) -> bool:
+    """Whether it is proper Unicode; half a surrogate pair is not."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def whole(value: object, field: str, least: int = 0, most: int = 2**31 - 1) -> int:
+    """A whole number: not true, not 1.0, not "1"."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Bad(field, f"{field} must be a whole number from {least} to {most}.")
+    return value
+
+
+def instant(value: object, field: str) -> Instant | None:
+    """An aware datetime, or text of one in ISO 8601."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise Bad(field, f"{field} must be an instant in ISO 8601.") from None
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise Bad(field, f"{field} must be an instant with a time zone.")
+    return from_datetime(value)
+
+
+def plain(value: object, field: str, depth: int = 1) -> Any:
+    """Plain data: texts, numbers, true and false, null, lists and objects of them."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return text(value, field, TEXT_MAX)
+    if isinstance(value, int) and abs(value) < 2**53:
+        return value
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        return value
+    if depth > 8:
+        raise Bad(field, f"{field} is nested too deep.")
+    if isinstance(value, list | tuple) and len(value) <= 1_000:
+        return [plain(item, field, depth + 1) for item in value]
+    if isinstance(value, Mapping) and len(value) <= _ATTRIBUTES_MAX:
+        return {text(name, field): plain(item, f"{field}.{name}", depth + 1) for name, item in value.items()}
+    raise Bad(field, f"{field} must be plain data.")
+
+
+def mapping(value: object, field: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Bad(field, f"{field} must be an object.")
+    return plain(value, field)  # type: ignore[no-any-return]
+
+
+def party(value: Party | Mapping[str, Any] | str) -> Party:
+    """A party, from its id alone, an object, or a Party."""
+    if isinstance(value, str):
+        return Party(text(value, "party.id", empty=False))
+    if isinstance(value, Party):
+        value = {name: getattr(value, name) for name in Party.__slots__}
+    known = _fields(value, "party", {"id", "name", "contacts", "tags", "attributes", "locale"})
+    tags = known.get("tags", ())
+    if not isinstance(tags, list | tuple) or len(tags) > _ATTRIBUTES_MAX:
+        raise Bad("party.tags", "party.tags must be a list of texts.")
+    contacts = mapping(known.get("contacts", {}), "party.contacts")
+    return Party(
+        text(known.get("id"), "party.id", empty=False),
+        text(known.get("name", ""), "party.name"),
+        {name: text(contact, f"party.contacts.{name}") for name, contact in contacts.items()},
+        tuple(text(tag, "party.tags") for tag in tags),
+        mapping(known.get("attributes", {}), "party.attributes"),
+        text(known.get("locale", ""), "party.locale", 35),
+    )
+
+
+def price(value: Price | Mapping[str, Any] | None, field: str = "price") -> Price | None:
+    if value is None:
+        return None
+    if isinstance(value, Price):
+        value = {"amount": value.amount, "currency": value.currency}
+    known = _fields(value, field, {"amount", "currency"})
+    currency = text(known.get("currency"), f"{field}.currency", 3)
+    if not re.fullmatch(r"[A-Z]{3}", currency):
+        raise Bad(f"{field}.currency", "A currency is three capital letters, as in ISO 4217.")
+    return Price(whole(known.get("amount"), f"{field}.amount", most=2**53), currency)
+
+
+def wants(value: Wants | Mapping[str, Any] | None) -> Wants | None:
+    if value is None:
+        return None
+    if isinstance(value, Wants):
+        return value
+    known = _fields(value, "wants", {"attributes", "from_at", "until_at"})
+    condition = known.get("attributes")
+    if condition is not None and (found := condition_problem(condition)):
+        raise Bad("wants.attributes", f"In wants: {found}.")
+    return Wants(
+        None if condition is None else mapping(condition, "wants.attributes"),
+        instant(known.get("from_at"), "wants.from_at"),
+        instant(known.get("until_at"), "wants.until_at"),
+    )
+
+
+def quotas(value: object) -> tuple[tuple[Quota, ...], list[dict[str, Any]]]:
+    """Quotas, and the units that stand in them: a mapping of key to size, or a list of objects."""
+    if isinstance(value, Mapping):
+        value = [
+            {"key": key, "units" if isinstance(size, list | tuple) else "size": size}
+            for key, size in value.items()
+        ]
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= 200:
+        raise Bad("quotas", "quotas must be a list of 1 to 200 quotas.")
+    found, listed = [], []
+    for index, item in enumerate(value):
+        where = f"quotas[{index}]"
+        known = _fields(item, where, {"key", "title", "size", "units", "eligible"})
+        key = text(known.get("key"), f"{where}.key", 100, empty=False)
+        by_units = known.get("units") is not None
+        if by_units and known.get("size") is not None:
+            raise Bad(where, "A quota is sized by a number or by its units, not both.")
+        if not by_units and "size" not in known:
+            raise Bad(f"{where}.size", "A quota needs a size (null for unlimited) or units.")
+        size = known.get("size")
+        eligible = known.get("eligible")
+        found.append(
+            Quota(
+                key,
+                text(known.get("title", ""), f"{where}.title"),
+                0 if by_units else None if size is None else whole(size, f"{where}.size", most=10_000_000),
+                by_units,
+                None if eligible is None else mapping(eligible, f"{where}.eligible"),
+            )
+        )
+        if by_units:
+            listed += units(known["units"], key, f"{where}.units")
+    return tuple(found), listed
+
+
+def units(value: object, quota: str | None = None, field: str = "units") -> list[dict[str, Any]]:
+    """Units: texts (labels) or objects of label, quota, starts_at and attributes."""
+    if not isinstance(value, list | tuple) or len(value) > 100_000:
+        raise Bad(field, f"{field} must be a list.")
+    found = []
+    for index, item in enumerate(value):
+        where = f"{field}[{index}]"
+        known = {"label": item} if isinstance(item, str) else item
+        known = _fields(known, where, {"label", "quota", "starts_at", "attributes"})
+        found.append(
+            {
+                "label": text(known.get("label"), f"{where}.label", 100, empty=False),
+                "quota": text(known.get("quota", quota), f"{where}.quota", 100, empty=False),
+                "starts_at": instant(known.get("starts_at"), f"{where}.starts_at"),
+                "attributes": mapping(known.get("attributes", {}), f"{where}.attributes"),
+            }
+        )
+    return found
+
+
+def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The fields of a pool that were given, made into the core's values; and the units among the quotas."""
+    made: dict[str, Any] = {}
+    listed: list[dict[str, Any]] = []
+    for name, value in fields.items():
+        if name in ("opens_at", "closes_at", "starts_at"):
+            made[name] = instant(value, name)
+        elif name == "title":
+            made[name] = text(value, name)
+        elif name == "open_size":
+            made[name] = whole(value, name, most=10_000_000)
+        elif name == "status":
+            made[name] = text(value, name, 20)
+        elif name == "time_zone":
+            made[name] = _zone(value)
+        elif name == "price":
+            made[name] = price(value)
+        elif name == "questions":
+            made[name] = tuple(mapping(item, f"questions[{i}]") for i, item in enumerate(value or ()))
+        elif name == "attributes":
+            made[name] = mapping(value, name)
+        elif name == "quotas":
+            made[name], listed = quotas(value)
+        elif name == "policy":
+            made[name] = _policy(value, base)
+        else:
+            raise Bad(name, f"A pool has no field {name!r}.")
+    return made, listed
+
+
+def _policy(value: object, base: Pool | None) -> Policy:
+    if isinstance(value, Policy):
+        return value
+    changes = mapping(value, "policy")
+    preset = changes.pop("preset", None)
+    made = (
+        policies.changed(base.policy, changes) if base and preset is None else policies.make(preset, changes)
+    )
+    if isinstance(made, Refusal):
+        raise Bad(made.field or "policy", made.sentence)
+    return made
+
+
+def _zone(value: object) -> str:
+    name = text(value, "time_zone", 100, empty=False)
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise Bad("time_zone", f"There is no time zone {name!r}.") from None
+    return name
+
+
+def _fields(value: object, where: str, allowed: set[str]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Bad(where, f"{where} must be an object.")
+    for name in value:
+        if name not in allowed:
+            raise Bad(f"{where}.{name}", f"There is no field {name!r} here.")
+    return value
+
+
+def labels(value: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise Bad("units", "units must be a list of labels.")
+    return tuple(text(label, "units", 100, empty=False) for label in value)

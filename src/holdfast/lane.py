@@ -1,0 +1,116 @@
+"""The lane: commands wait here, and each transaction takes all that have gathered.
+
+While one transaction is in flight, new commands gather; the next one takes them all. Pools take turns,
+so that a pool on fire does not keep the others waiting. Nobody lingers for more to come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from holdfast.core import commands as c
+from holdfast.errors import Closing
+
+BATCH_MAX: Final = 512
+SHARE: Final = 32
+
+# These look at rows that other commands of the same batch may change, or change rules under their feet.
+_ALONE: Final = (c.ChangePool, c.AddUnits, c.CloseUnit, c.Move, c.Resolve, c.GiveOffer, c.Fill)
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A command on its way, and the future that its caller waits for."""
+
+    pool_id: int
+    command: c.Command
+    future: asyncio.Future[Any]
+    org: str = ""
+    key: str | None = None
+    digest: bytes = b""
+    dry_run: bool = False
+    give_up_at: float = field(default=0.0)
+    finished: bool = False
+
+    @property
+    def alone(self) -> bool:
+        return self.dry_run or isinstance(self.command, _ALONE)
+
+    def answer(self, value: Any) -> None:
+        if not self.future.done():
+            self.future.set_result(value)
+
+    def fail(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Lane:
+    """Queues by pool, and a bell that rings when there is work."""
+
+    def __init__(self) -> None:
+        self._queues: dict[int, deque[Job]] = {}
+        self._bell = asyncio.Event()
+        self._closing = False
+        self.accepted = 0
+
+    def submit(self, job: Job) -> None:
+        """Accept a job; from here on it will be answered."""
+        if self._closing:
+            raise Closing("Holdfast is being closed and takes nothing more")
+        self.accepted += 1
+        self.put(job)
+
+    def put(self, job: Job) -> None:
+        self._queues.setdefault(job.pool_id, deque()).append(job)
+        self._bell.set()
+
+    def put_back(self, jobs: list[Job]) -> None:
+        """Put jobs back in front of their queues, in their order."""
+        for job in reversed(jobs):
+            self._queues.setdefault(job.pool_id, deque()).appendleft(job)
+        self._bell.set()
+
+    async def take(self) -> list[Job]:
+        """The next batch, as soon as there is one; empty when the lane is closed and all is done."""
+        while not self._queues:
+            if self._closing and not self.accepted:
+                return []
+            self._bell.clear()
+            await self._bell.wait()
+        return list(self._next_batch())
+
+    def _next_batch(self) -> Iterator[Job]:
+        room = BATCH_MAX
+        share = SHARE if len(self._queues) > 1 else BATCH_MAX
+        shut: set[int] = set()
+        while room and (open_queues := [pool_id for pool_id in self._queues if pool_id not in shut]):
+            for pool_id in open_queues:
+                # Taken out and put in again at the end: next time another pool is first.
+                queue = self._queues.pop(pool_id)
+                for _ in range(min(share, room, len(queue))):
+                    job = queue.popleft()
+                    room -= 1
+                    yield job
+                    if job.alone or (queue and queue[0].alone):
+                        shut.add(pool_id)
+                        break
+                if queue:
+                    self._queues[pool_id] = queue
+                if not room:
+                    return
+
+    def done(self, job: Job) -> None:
+        """A job that was accepted has been answered."""
+        self.accepted -= 1
+        if self._closing and not self.accepted:
+            self._bell.set()
+
+    def close(self) -> None:
+        """Accept nothing more; what was accepted is still to be finished."""
+        self._closing = True
+        self._bell.set()

@@ -1,0 +1,75 @@
+"""What can be looked up in the library. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast import ids
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.door import Door
+from holdfast.shapes import Booking, Explanation, PoolState
+
+
+class Lookups(Door):
+    """The reads."""
+
+    async def pool(self, pool: str) -> PoolState | Refusal:
+        pool_id = await self._pool_id(pool)
+        return unknown("pool", pool) if pool_id is None else await self.reads.pool(pool_id)
+
+    async def pools(self, *, after: str | None = None, limit: int = 100) -> list[PoolState]:
+        """The pools of this org, in the order of their ids, from behind one of them."""
+        last = None if after is None else ids.pool_number(after)
+        return await self.reads.pools(self.org, -1 if last is None else last, limit)
+
+    async def booking(self, booking: str, *, secret: bool = False) -> Booking | Refusal:
+        """A booking by its id, reference or edit token."""
+        key = await self.reads.booking_key(booking, self.org)
+        if isinstance(key, Refusal):
+            return key
+        return await self.reads.booking(*key, secret=secret) or unknown("booking", booking)
+
+    async def bookings(
+        self,
+        pool: str,
+        *,
+        state: str | None = None,
+        party: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> list[Booking] | Refusal:
+        return await self._read(pool, lambda i: self.reads.bookings(i, state, party, after, limit))
+
+    async def line(self, pool: str, *, after: int = 0, limit: int = 100) -> list[Booking] | Refusal:
+        """The line in order, from behind a position."""
+        return await self._read(pool, lambda i: self.reads.line(i, after, limit))
+
+    async def position(self, booking: str) -> int | Refusal | None:
+        key = await self.reads.booking_key(booking, self.org)
+        return key if isinstance(key, Refusal) else await self.reads.position(*key)
+
+    async def room(self, pool: str) -> dict[str, int | None] | Refusal:
+        """What is free, by quota; None is unlimited."""
+        state = await self.pool(pool)
+        return state if isinstance(state, Refusal) else {quota.key: quota.room for quota in state.quotas}
+
+    async def stats(self, pool: str) -> dict[str, Any] | Refusal:
+        return await self._read(pool, self.reads.stats)
+
+    async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[dict[str, Any]] | Refusal:
+        return await self._read(pool, lambda i: self.reads.log(i, after, limit))
+
+    async def explain(self, booking: str) -> list[Explanation] | Refusal:
+        """Why a booking is where it is: every decision about it, with its reason."""
+        key = await self.reads.booking_key(booking, self.org)
+        return (
+            key if isinstance(key, Refusal) else await self.reads.explain(*key) or unknown("booking", booking)
+        )
+
+    async def openings(self, pool: str) -> list[dict[str, Any]] | Refusal:
+        """The openings that go on, and those handed back that need a decision of staff."""
+        return await self._read(pool, self.reads.openings)
+
+    async def messages(self, pool: str, *, limit: int = 100) -> list[dict[str, Any]] | Refusal:
+        """What was put into the outbox, in order."""
+        return await self._read(pool, lambda i: self.reads.messages(i, limit))

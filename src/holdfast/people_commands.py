@@ -1,0 +1,115 @@
+"""What people ask of the library: book, confirm, cancel, extend, claim, decline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from holdfast import inputs, tokens
+from holdfast.core import commands as c
+from holdfast.core.model import Party, Price, Wants
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.door import Door
+from holdfast.shapes import Booking, Outcome
+
+
+class PeopleCommands(Door):
+    """The commands of people."""
+
+    async def book(
+        self,
+        pool: str,
+        party: Party | Mapping[str, Any] | str,
+        quantity: int = 1,
+        *,
+        quota: str | None = None,
+        units: Sequence[str] = (),
+        if_full: str | None = None,
+        price: Price | Mapping[str, Any] | None = None,
+        wants: Wants | Mapping[str, Any] | None = None,
+        opening: int | None = None,
+        confirmed: bool = False,
+        by: str = "party",
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Booking | Outcome | Refusal:
+        """Ask for seats: held when there is room and nobody waits for it, else a place in line."""
+        pool_id = await self._pool_id(pool)
+        if pool_id is None:
+            return unknown("pool", pool)
+        try:
+            command = c.Book(
+                inputs.party(party),
+                inputs.whole(quantity, "quantity", 1),
+                quota,
+                inputs.labels(units) if units else (),
+                if_full,
+                inputs.price(price),
+                inputs.wants(wants),
+                opening,
+                confirmed,
+                by,
+            )
+        except inputs.Bad as bad:
+            return bad.refusal
+        return cast(
+            Booking | Outcome | Refusal,
+            await self.submit(pool_id, command, idempotency_key, dry_run=dry_run),
+        )
+
+    async def confirm(
+        self, booking: str, *, by: str = "party", idempotency_key: str | None = None
+    ) -> Booking | Refusal:
+        """Make a held booking final."""
+        return await self._on_booking(booking, lambda number: c.Confirm(number, by), idempotency_key)
+
+    async def cancel(
+        self, booking: str, *, why: str = "", by: str = "party", idempotency_key: str | None = None
+    ) -> Booking | Refusal:
+        """Give a booking back, or leave the line."""
+        return await self._on_booking(booking, lambda number: c.Cancel(number, why, by), idempotency_key)
+
+    async def extend(
+        self,
+        booking: str,
+        window_s: int | None = None,
+        *,
+        by: str = "party",
+        idempotency_key: str | None = None,
+    ) -> Booking | Refusal:
+        """Give a hold more time."""
+        try:
+            window = None if window_s is None else inputs.whole(window_s, "window_s", 1, 10**9) * 1000
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._on_booking(booking, lambda number: c.Extend(number, window, by), idempotency_key)
+
+    async def claim(
+        self,
+        token: str,
+        quantity: int | None = None,
+        *,
+        by: str = "party",
+        idempotency_key: str | None = None,
+    ) -> Booking | Refusal:
+        """Take what was offered, by the offer's token."""
+        found = tokens.offer_of_token(self.secret, token)
+        if found is None:
+            return Refusal("unknown", "This link is not one of ours, or not whole.", "token")
+        pool_id, number, seq = found
+        command = c.Claim(number, seq, quantity, by)
+        return cast(Booking | Refusal, await self.submit(pool_id, command, idempotency_key))
+
+    async def decline(
+        self, token_or_booking: str, *, by: str = "party", idempotency_key: str | None = None
+    ) -> Booking | Refusal:
+        """Say no to an offer, by its token; or to the live offer of a booking."""
+        found = tokens.offer_of_token(self.secret, token_or_booking) if "." in token_or_booking else None
+        if found is None:
+            return await self._on_booking(
+                token_or_booking, lambda number: c.Decline(number, None, by), idempotency_key
+            )
+        pool_id, number, seq = found
+        return cast(
+            Booking | Refusal, await self.submit(pool_id, c.Decline(number, seq, by), idempotency_key)
+        )

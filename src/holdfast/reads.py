@@ -1,0 +1,233 @@
+"""Every read. Reads bypass the lane and see what is committed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from holdfast import ids, tokens
+from holdfast.clock import Clock, to_datetime
+from holdfast.core.explain import explain
+from holdfast.core.model import OFFERED, WAITING, Tally
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.room import placement
+from holdfast.core.view import View
+from holdfast.shapes import (
+    Booking,
+    Explanation,
+    PoolState,
+    booking_shape,
+    named_facts,
+    pool_shape,
+    with_tokens,
+)
+from holdfast.store import rows
+from holdfast.store.base import Row, Store
+
+PAGE_MAX: Final = 1_000
+_SOON: Final = 5 * 60_000
+_LOWEST: Final = -(2**63)
+
+
+class Reads:
+    """Looks things up by what callers call them."""
+
+    def __init__(self, store: Store, clock: Clock, secret: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._secret = secret
+
+    async def pool_id(self, name: str, org: str) -> int | None:
+        """The pool of an org, by its id or key."""
+        reader = self._store.reader()
+        pool_id = ids.pool_number(name)
+        if pool_id is not None:
+            found = await reader.rows("pool_org", pool_id)
+            if found and found[0][0] == org:
+                return pool_id
+        by_key = await reader.rows("find_pool", org, name)
+        return by_key[0][0] if by_key else None
+
+    async def booking_key(self, name: str, org: str) -> tuple[int, int] | Refusal:
+        """The (pool, number) of an org's booking, by its id, edit token or reference."""
+        key = ids.booking_number(name)
+        if key is None and len(name) > 22:
+            key = tokens.booking_of_edit_token(self._secret, name)
+        reader = self._store.reader()
+        if key is not None:
+            found = await reader.rows("pool_org", key[0])
+            return key if found and found[0][0] == org else unknown("booking", name)
+        matches = await reader.rows("find_reference", name.upper(), org)
+        if len(matches) != 1:
+            return unknown("booking", name)
+        return matches[0][0], matches[0][1]
+
+    async def pool(self, pool_id: int) -> PoolState:
+        return pool_shape(await self.view(pool_id, units=True), self._clock.now())
+
+    async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
+        found = await self._store.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
+        return [await self.pool(row[0]) for row in found]
+
+    async def view(self, pool_id: int, *, units: bool = False) -> View:
+        """A view of a pool that is good for showing: config, tallies, round, and units if asked for."""
+        reader = self._store.reader()
+        row = (await reader.rows("read_pool", pool_id))[0]
+        view = View(rows.pool_of(row[3]))
+        view.due_at, view.round, view.numbers = row[4], row[5], row[6]
+        for _, key, *tally in await reader.rows("tallies", [pool_id]):
+            view.tallies[key] = Tally(*tally)
+        view.loaded_waiting = view.waiting
+        if units and any(quota.by_units for quota in view.pool.quotas):
+            for raw in await reader.rows("units", pool_id, 100_000):
+                view.units[raw[0]] = rows.unit_of(raw)
+            for raw in await reader.rows("openings_live", pool_id):
+                view.openings[raw[0]] = rows.opening_of(raw)
+        return view
+
+    async def booking(self, pool_id: int, number: int, *, secret: bool = False) -> Booking | None:
+        found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
+        if not found:
+            return None
+        shaped = await self._shaped(await self.view(pool_id), found, secret=secret)
+        answers = await self._store.reader().rows("answers_of", pool_id, number)
+        return msgspec.structs.replace(shaped[0], answers=rows.mapping_of(answers[0][0]))
+
+    async def _shaped(self, view: View, raw: list[Row] | Any, *, secret: bool = False) -> list[Booking]:
+        pool_id, now = view.pool.id, self._clock.now()
+        bookings = [rows.booking_of(row) for row in raw]
+        view.load_bookings(bookings)
+        places = [b.place for b in bookings if b.state == WAITING]
+        if places:
+            keys = [(pool_id, place) for place in places]
+            for _, place, before in await self._store.reader().each("waiting_before", keys):
+                view.base[place] = before
+        # The line may have grown since the pool was read: positions come from the places alone.
+        view.loaded_waiting, view.loaded_last_place = max(1, view.loaded_waiting), 2**63 - 1
+        view.loaded_arrivals = 2**63 - 1
+        shaped = [booking_shape(view, b.number, now) for b in bookings]
+        shaped = [with_tokens(booking, self._secret) for booking in shaped] if secret else shaped
+        return [await self._placed(view, booking) for booking in shaped]
+
+    async def _placed(self, view: View, booking: Booking) -> Booking:
+        """Correct the placement where a quota overflows into the open share: the order decides."""
+        quota = view.pool.quota(booking.quota)
+        if booking.placement != "open" or quota is None:
+            return booking
+        key = ids.booking_number(booking.id)
+        assert key is not None
+        b = view.bookings[key[1]]
+        ahead = await self._store.reader().rows("seats_ahead", key[0], b.quota, b.arrival, b.number)
+        taken = b.offer_quantity if b.state == OFFERED else b.quantity
+        return msgspec.structs.replace(booking, placement=placement(quota, ahead[0][0], taken))
+
+    async def bookings(
+        self, pool_id: int, state: str | None, party: str | None, after: int, limit: int
+    ) -> list[Booking]:
+        found = await self._store.reader().rows(
+            "read_bookings", pool_id, after, state, party, min(limit, PAGE_MAX)
+        )
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def line(self, pool_id: int, after: int = 0, limit: int = 100) -> list[Booking]:
+        """The line from behind a position, in order."""
+        reader = self._store.reader()
+        limit = min(limit, PAGE_MAX)
+        place = _LOWEST
+        if after:
+            found = await reader.rows("line_place_at", pool_id, after - 1)
+            if not found:
+                return []
+            place = found[0][0]
+        found = await reader.rows("read_line", pool_id, place, limit)
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def position(self, pool_id: int, number: int) -> int | None:
+        """One's own position, as cheaply as it can be had: two index lookups, however long the line is."""
+        found = await self._store.reader().rows("position_of", pool_id, number)
+        return found[0][0] if found else None
+
+    async def log(self, pool_id: int, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        found = await self._store.reader().rows("read_log", pool_id, after, min(limit, PAGE_MAX))
+        return [log_entry(pool_id, row) for row in found]
+
+    async def log_of(self, pool_id: int, number: int) -> list[Row]:
+        """The raw log entries about one booking, and those of the pool that may have passed it over."""
+        reader = self._store.reader()
+        own = list(await reader.rows("read_log_of", pool_id, number, PAGE_MAX))
+        kinds = ["Offered", "Promoted", "HandedBack", "RoundStarted", "Respread"]
+        others = await reader.rows("read_log_kinds", pool_id, own[0][0], kinds, 10_000) if own else []
+        seen = {row[0] for row in own}
+        return sorted((*own, *(row for row in others if row[0] not in seen)), key=lambda row: row[0])
+
+    async def explain(self, pool_id: int, number: int) -> list[Explanation]:
+        """Every decision about a booking, with its reason. A part of another begins with its claim."""
+        found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
+        if not found:
+            return []
+        split_from = rows.booking_of(found[0]).split_from
+        log = {row[0]: row for row in await self.log_of(pool_id, split_from or number)}
+        log |= {row[0]: row for row in await self.log_of(pool_id, number)}
+        logged = [(log[seq][1], log[seq][4], rows.event_of(log[seq][2], log[seq][5])) for seq in sorted(log)]
+        policy = (await self.view(pool_id)).pool.policy
+        return [Explanation(to_datetime(at), *rest) for at, *rest in explain(number, logged, policy)]
+
+    async def openings(self, pool_id: int) -> list[dict[str, Any]]:
+        """The openings that go on or wait for staff."""
+        found = await self._store.reader().rows("openings_live", pool_id)
+        return [
+            opening._asdict() | {"opened_at": to_datetime(opening.opened_at).isoformat()}
+            for opening in map(rows.opening_of, found)
+        ]
+
+    async def messages(self, pool_id: int, limit: int = 100) -> list[dict[str, Any]]:
+        found = await self._store.reader().rows("read_outbox", pool_id, 0, -1, min(limit, PAGE_MAX))
+        return [_message(row) for row in found]
+
+    async def stats(self, pool_id: int) -> dict[str, Any]:
+        """The figures that staff watch: holds, seats, line, offers."""
+        reader, now = self._store.reader(), self._clock.now()
+        live, overdue, seats, soon = (await reader.rows("count_holds", pool_id, now, now + _SOON))[0]
+        states = {row[0]: row[1] for row in await reader.rows("count_states", pool_id)}
+        state = await self.pool(pool_id)
+        return {
+            "active_holds": live,
+            "expired_holds": overdue,
+            "total_held_seats": seats,
+            "holds_expiring_soon": soon,
+            "bookings": states,
+            "waiting": state.waiting,
+            "offers_live": state.offers_live,
+            "offers": {row[0]: row[1] for row in await reader.rows("count_offers", pool_id)},
+            "quotas": {quota.key: {"used": quota.used, "room": quota.room} for quota in state.quotas},
+        }
+
+
+def log_entry(pool_id: int, row: Row) -> dict[str, Any]:
+    """An entry of the log as data."""
+    seq, at, kind, booking, by, body, _, head = row
+    return {
+        "seq": seq,
+        "at": to_datetime(at).isoformat(),
+        "event": kind,
+        "booking": None if booking is None else ids.booking_text(pool_id, booking),
+        "by": by,
+        "facts": named_facts(pool_id, rows.mapping_of(body)),
+        "hash": bytes(head).hex(),
+    }
+
+
+def _message(row: Row) -> dict[str, Any]:
+    pool_id, seq, part, kind, recipient, booking, facts, created_at, state, _, attempts, error = row
+    return {
+        "id": f"{ids.pool_text(pool_id)}-{seq}-{part}",
+        "kind": kind,
+        "to": recipient,
+        "booking": None if booking is None else ids.booking_text(pool_id, booking),
+        "facts": dict(rows.mapping_of(facts)),
+        "created_at": to_datetime(created_at).isoformat(),
+        "state": state,
+        "attempts": attempts,
+        "error": error,
+    }

@@ -1,0 +1,249 @@
+"""What the outside sees: pools, bookings and offers as values that turn into JSON as they are.
+
+Instants are aware datetimes in UTC, prices integer minor units. A core `Booking` is a row; the
+`Booking` here is that row as its owner, staff or a program may look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from holdfast import ids, tokens
+from holdfast.clock import to_datetime
+from holdfast.core import line, model
+from holdfast.core.model import ENDED, OFFERED, WAITING, Instant, Party, Pool, Price
+from holdfast.core.policy import as_document
+from holdfast.core.refusals import Refusal
+from holdfast.core.room import UNLIMITED, is_open, placement, room
+from holdfast.core.view import View
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A live offer, for staff and for the message that brings it."""
+
+    seq: int
+    token: str
+    expires_at: datetime
+    quantity: int
+
+
+class Booking(msgspec.Struct, frozen=True):
+    """A booking: where it stands, and until when."""
+
+    id: str
+    reference: str
+    pool: str
+    quota: str
+    party: Party
+    quantity: int
+    units: tuple[str, ...]
+    state: str
+    position: int | None
+    ahead: int | None
+    attempts: int
+    round: int
+    offered_at: datetime | None
+    expires_at: datetime | None
+    seconds_left: int | None
+    confirmed_at: datetime | None
+    price: Price | None
+    total: Price | None
+    placement: str | None
+    answers: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    split_from: str | None = None
+    edit_token: str | None = None
+    offer: Offer | None = None
+
+
+class QuotaRoom(msgspec.Struct, frozen=True):
+    """A quota and what is free in it; `room` and `size` None are unlimited."""
+
+    key: str
+    title: str
+    size: int | None
+    by_units: bool
+    used: int
+    room: int | None
+    waiting: int
+    set_aside: int
+    eligible: Mapping[str, Any] | None = None
+
+
+class PoolState(msgspec.Struct, frozen=True):
+    """A pool: its rules, and how full it is."""
+
+    id: str
+    key: str
+    org: str
+    title: str
+    status: str
+    policy: Mapping[str, Any]
+    quotas: tuple[QuotaRoom, ...]
+    open_size: int
+    waiting: int
+    offers_live: int
+    round: int
+    opens_at: datetime | None
+    closes_at: datetime | None
+    starts_at: datetime | None
+    time_zone: str
+    price: Price | None
+    questions: tuple[Mapping[str, Any], ...]
+    attributes: Mapping[str, Any]
+    version: int
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a command would do, or did: what happens and who is told."""
+
+    events: tuple[Mapping[str, Any], ...]
+    messages: tuple[Mapping[str, Any], ...]
+    answer: Mapping[str, Any] | None = None
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """One decision about a booking: what, by whom, why, and all of it in a sentence."""
+
+    at: datetime
+    by: str
+    code: str
+    reason: str
+    sentence: str
+
+
+def optional_datetime(instant: Instant | None) -> datetime | None:
+    return None if instant is None else to_datetime(instant)
+
+
+def booking_shape(view: View, number: int, now: Instant) -> Booking:
+    """A booking of a view, without its tokens: this is what may be stored. See `with_tokens`."""
+    b, pool = view.bookings[number], view.pool
+    position = line.position(view, b.place) if b.state == WAITING else b.position
+    taken = b.offer_quantity if b.state == OFFERED else b.quantity
+    return Booking(
+        id=ids.booking_text(pool.id, number),
+        reference=b.reference,
+        pool=ids.pool_text(pool.id),
+        quota=b.quota,
+        party=b.party,
+        quantity=b.quantity,
+        units=b.units,
+        state=b.state,
+        position=position,
+        ahead=position - 1 if position is not None and b.state == WAITING else None,
+        attempts=b.attempts,
+        round=b.round,
+        offered_at=optional_datetime(b.offered_at),
+        expires_at=optional_datetime(b.expires_at),
+        seconds_left=None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
+        confirmed_at=optional_datetime(b.confirmed_at),
+        price=b.price,
+        total=Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
+        placement=_placement(view, b, taken),
+        answers={},
+        created_at=to_datetime(b.created_at),
+        updated_at=to_datetime(b.updated_at),
+        split_from=ids.booking_text(pool.id, b.split_from) if b.split_from else None,
+        offer=_live_offer(b) if b.state == OFFERED else None,
+    )
+
+
+def with_tokens(booking: Booking, secret: str) -> Booking:
+    """The booking with its edit token, and the token of its live offer: for its owner's eyes, or staff's."""
+    offer = booking.offer
+    if offer is not None:
+        offer = Offer(
+            offer.seq, tokens.offer_token(secret, booking.id, offer.seq), offer.expires_at, offer.quantity
+        )
+    return msgspec.structs.replace(booking, edit_token=tokens.edit_token(secret, booking.id), offer=offer)
+
+
+def _placement(view: View, b: model.Booking, taken: int) -> str | None:
+    """Quota, open or line. Exact for who came last; `reads` corrects it where a quota overflows."""
+    if b.state == WAITING:
+        return "line"
+    if b.state in ENDED:
+        return None
+    quota = view.pool.quota(b.quota)
+    return placement(quota, view.tallies[b.quota].used - taken, taken) if quota else "quota"
+
+
+def _live_offer(b: model.Booking) -> Offer:
+    assert b.expires_at is not None
+    return Offer(b.offer_seq, "", to_datetime(b.expires_at), b.offer_quantity)
+
+
+def pool_shape(view: View, now: Instant) -> PoolState:
+    """A pool as it stands."""
+    pool = view.pool
+    return PoolState(
+        id=ids.pool_text(pool.id),
+        key=pool.key,
+        org=pool.org,
+        title=pool.title,
+        status=pool.status,
+        policy=as_document(pool.policy),
+        quotas=tuple(_quota_shape(view, quota, now) for quota in pool.quotas),
+        open_size=pool.open_size,
+        waiting=view.waiting,
+        offers_live=view.offers_live,
+        round=view.round,
+        opens_at=optional_datetime(pool.opens_at),
+        closes_at=optional_datetime(pool.closes_at),
+        starts_at=optional_datetime(pool.starts_at),
+        time_zone=pool.time_zone,
+        price=pool.price,
+        questions=pool.questions,
+        attributes=pool.attributes,
+        version=pool.version,
+    )
+
+
+def _quota_shape(view: View, quota: model.Quota, now: Instant) -> QuotaRoom:
+    tally, free = view.tallies[quota.key], room(view, quota, now)
+    size = quota.size
+    if quota.by_units:
+        size = sum(unit.quota == quota.key and is_open(unit, now) for unit in view.units.values())
+    return QuotaRoom(
+        quota.key,
+        quota.title,
+        size,
+        quota.by_units,
+        tally.used,
+        None if free >= UNLIMITED else free,
+        tally.waiting,
+        tally.aside,
+        quota.eligible,
+    )
+
+
+def named_facts(pool_id: int, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of an event or message with numbers of bookings made into ids."""
+    made = dict(facts)
+    for name in ("booking", "part"):
+        if isinstance(made.get(name), int):
+            made[name] = ids.booking_text(pool_id, made[name])
+    if made.get("skipped"):
+        made["skipped"] = [named_facts(pool_id, skip) for skip in made["skipped"]]
+    return made
+
+
+def refusal_shape(refusal: Refusal, pool: Pool) -> Refusal:
+    """The refusal with numbers of bookings made into ids, and instants into datetimes."""
+    facts: dict[str, Any] = {}
+    for name, value in refusal.facts.items():
+        if name == "booking":
+            facts[name] = ids.booking_text(pool.id, value)
+        elif name == "bookings":
+            facts[name] = [ids.booking_text(pool.id, number) for number in value]
+        elif name.endswith("_at"):
+            facts[name] = to_datetime(value).isoformat()
+        else:
+            facts[name] = value
+    return Refusal(refusal.code, refusal.sentence, refusal.field, facts)

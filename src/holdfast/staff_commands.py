@@ -1,0 +1,129 @@
+"""What staff ask of the library: make and change pools, open and close units, move, offer, resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from holdfast import ids, inputs
+from holdfast.answers import digest_of
+from holdfast.core import commands as c
+from holdfast.core import policy as policies
+from holdfast.core.model import Pool
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.door import Door
+from holdfast.shapes import Booking, Outcome, PoolState
+
+
+class StaffCommands(Door):
+    """The commands of staff."""
+
+    async def create_pool(
+        self,
+        key: str,
+        /,
+        *,
+        preset: str | None = None,
+        policy: Mapping[str, Any] | None = None,
+        quotas: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        units: Sequence[Mapping[str, Any] | str] = (),
+        by: str = "staff",
+        idempotency_key: str | None = None,
+        **fields: Any,
+    ) -> PoolState | Refusal:
+        """Make a pool. `quotas` is a mapping of key to size, or a list of objects; see the glossary."""
+        try:
+            if not inputs.KEY.fullmatch(inputs.text(key, "key", 100)):
+                raise inputs.Bad(
+                    "key", "A key has small letters, digits, - and _, and starts with one of the former."
+                )
+            made, listed = inputs.pool_fields({**fields, "quotas": quotas}, None)
+            rules = policies.make(preset, inputs.mapping(policy or {}, "policy"))
+            if isinstance(rules, Refusal):
+                return rules
+            listed += inputs.units(list(units), made["quotas"][0].key)
+        except inputs.Bad as bad:
+            return bad.refusal
+        pool = Pool(id=ids.new_pool_id(), org=self.org, key=key, policy=rules, **{"title": key, **made})
+        command = c.CreatePool(pool, tuple(listed), by)
+        digest = digest_of(0, c.CreatePool(_unnamed(pool), tuple(listed), by))
+        return cast(PoolState | Refusal, await self.submit(pool.id, command, idempotency_key, digest=digest))
+
+    async def change_pool(
+        self,
+        pool: str,
+        /,
+        *,
+        sizes: Mapping[str, int | None] | None = None,
+        allow_demotion: bool = False,
+        why: str = "",
+        by: str = "staff",
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        **fields: Any,
+    ) -> PoolState | Outcome | Refusal:
+        """Change a pool's fields, or the sizes of its quotas by key. A dry run says who would move."""
+        pool_id = await self._pool_id(pool)
+        if pool_id is None:
+            return unknown("pool", pool)
+        try:
+            base = (await self.reads.view(pool_id)).pool
+            made, _ = inputs.pool_fields(fields, base)
+            for key, size in (sizes or {}).items():
+                if size is not None:
+                    inputs.whole(size, f"sizes.{key}", most=10_000_000)
+        except inputs.Bad as bad:
+            return bad.refusal
+        command = c.ChangePool(made, dict(sizes or {}), allow_demotion, why, by)
+        answer = await self.submit(pool_id, command, idempotency_key, dry_run=dry_run)
+        return cast(PoolState | Outcome | Refusal, answer)
+
+    async def add_units(
+        self, pool: str, units: Sequence[Mapping[str, Any] | str], *, by: str = "staff"
+    ) -> PoolState | Refusal:
+        """Open more units."""
+        pool_id = await self._pool_id(pool)
+        if pool_id is None:
+            return unknown("pool", pool)
+        try:
+            quotas = (await self.reads.view(pool_id)).pool.quotas
+            listed = inputs.units(list(units), quotas[0].key if len(quotas) == 1 else None)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return cast(PoolState | Refusal, await self.submit(pool_id, c.AddUnits(tuple(listed), by)))
+
+    async def close_unit(self, pool: str, label: str, *, by: str = "staff") -> PoolState | Refusal:
+        """Take a free unit away."""
+        return cast(PoolState | Refusal, await self._on_pool(pool, c.CloseUnit(label, by)))
+
+    async def resolve(
+        self, pool: str, opening: int, action: str, *, by: str = "staff"
+    ) -> PoolState | Refusal:
+        """Decide on a handed-back opening: offer it "again", leave it "free", or "close" it."""
+        return cast(PoolState | Refusal, await self._on_pool(pool, c.Resolve(opening, action, by)))
+
+    async def fill(self, pool: str, steps: int | None = None, *, by: str = "staff") -> Outcome | Refusal:
+        """Give free room to the line; normally it happens by itself."""
+        return cast(Outcome | Refusal, await self._on_pool(pool, c.Fill(steps, by)))
+
+    async def offer(self, booking: str, *, why: str = "", by: str = "staff") -> Booking | Refusal:
+        """Offer free room to one waiting booking now, out of turn."""
+        return await self._on_booking(booking, lambda number: c.GiveOffer(number, why, by))
+
+    async def move(
+        self, booking: str, to: str = "front", *, after: str | None = None, why: str = "", by: str = "staff"
+    ) -> Booking | Refusal:
+        """Move a waiting booking to the "front", the "back", or after another."""
+        other = None
+        if after is not None:
+            found = await self.reads.booking_key(after, self.org)
+            if isinstance(found, Refusal):
+                return found
+            to, other = "after", found[1]
+        return await self._on_booking(booking, lambda number: c.Move(number, to, other, why, by))
+
+
+def _unnamed(pool: Pool) -> Pool:
+    """The pool without its id: a request made again has another one."""
+    return replace(pool, id=0)

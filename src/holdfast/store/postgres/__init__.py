@@ -1,0 +1,1 @@
+"""When there is more than one process or machine."""

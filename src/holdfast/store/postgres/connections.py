@@ -1,0 +1,72 @@
+"""How Holdfast connects to PostgreSQL, and how it tells the world's failures from its own bugs."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from holdfast.errors import Unavailable
+
+CONNECT_S: Final = 5.0
+
+# Plans are made once, maybe on empty tables, and kept: these make them use the indexes all the same.
+# A node that freezes in a transaction must not keep a pool locked: the server ends it after two seconds.
+_WRITER: Final = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_bitmapscan": "off",
+    "jit": "off",
+    "idle_in_transaction_session_timeout": "2000",
+}
+
+# Errors that mean that the database is not to be had.
+LOST: Final = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.TargetServerAttributeNotMatched,
+)
+
+
+async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
+    """A connection. Raises Unavailable."""
+    settings = {"application_name": "holdfast", **(_WRITER if writer else {"jit": "off"})}
+    try:
+        return await asyncpg.connect(
+            shuffled(url),
+            timeout=CONNECT_S,
+            server_settings=settings,
+            statement_cache_size=0 if not writer else 256,
+            target_session_attrs="read-write" if "," in url else None,
+        )
+    except (*LOST, asyncpg.InterfaceError, TimeoutError) as error:
+        raise Unavailable(f"PostgreSQL cannot be reached: {describe(error)}") from error
+
+
+def shuffled(url: str) -> str:
+    """The address with its hosts in random order, so that nodes do not all knock at the same door first."""
+    parts = urlsplit(url)
+    user, at, hosts = parts.netloc.rpartition("@")
+    if "," not in hosts:
+        return url
+    listed = hosts.split(",")
+    random.shuffle(listed)
+    return urlunsplit(parts._replace(netloc=f"{user}{at}{','.join(listed)}"))
+
+
+def lost(error: BaseException, connection: Any) -> bool:
+    """Whether an error means that the database is not to be had, rather than that we asked wrongly."""
+    return isinstance(error, LOST) or connection.is_closed()
+
+
+def describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,395 @@
+-- Named queries of the PostgreSQL store. The same names stand in ../sqlite/queries.sql. Lists come in as
+-- arrays; bulk statements take one array for each column, and plain bulk inserts go by COPY, which is cheaper. {booking} stands for the columns named so below.
+
+-- columns: booking
+bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
+    wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
+    confirmed_at, created_at, updated_at, split_from;
+
+-- Locking and loading ----------------------------------------------------------------------------------
+
+-- name: lock_pools
+-- The pools as they are, locked in the order of their ids. One that is locked from outside is passed over.
+SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
+    due_at, log_seq, log_hash
+FROM pools WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED;
+
+-- name: wait_for_pools
+-- The same, waiting for whoever holds them.
+SELECT id FROM pools WHERE id = ANY($1) ORDER BY id FOR UPDATE;
+
+-- name: pool_configs
+SELECT id, version, config FROM pools WHERE id = ANY($1);
+
+-- name: tallies
+SELECT pool_id, key, used, waiting, offered, aside FROM quotas
+WHERE pool_id = ANY($1);
+
+-- name: bookings_by_number
+SELECT {booking}
+FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, n) JOIN bookings ON pool_id = pool AND number = n;
+
+-- name: bookings_of_parties
+-- The bookings of a party that are still to be decided: in line, offered or held.
+SELECT {booking}
+FROM unnest($1::bigint[], $2::text[]) AS x (pool, who)
+JOIN bookings ON pool_id = pool AND party_id = who AND state IN ('waiting', 'offered')
+UNION ALL
+SELECT {booking}
+FROM unnest($1::bigint[], $2::text[]) AS x (pool, who)
+JOIN bookings ON pool_id = pool AND party_id = who AND state = 'held';
+
+-- name: bookings_due
+-- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND expires_at <= $2
+ORDER BY expires_at, number LIMIT $3;
+
+-- name: due_after
+-- The first deadline after an instant.
+SELECT min(expires_at) FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND expires_at > $2;
+
+-- name: bookings_in_play
+-- The first bookings that a closed pool still has to end.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND state = ANY($2) ORDER BY number LIMIT $3;
+
+-- name: bookings_behind
+-- The next in line behind a place.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place > $2 ORDER BY place LIMIT $3;
+
+-- name: bookings_offered
+-- Those with a live offer, who keep their places.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT $2;
+
+-- name: takers
+-- The latest to arrive of those who take room in some quotas.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed')
+    AND quota = ANY($2)
+ORDER BY arrival DESC LIMIT $3;
+
+-- name: line_groups
+-- The groups of a line: each distinct (quota, quantity, round, wants), found by leaping from one to the next.
+WITH RECURSIVE leap (quota, quantity, round, wants_key) AS (
+    SELECT * FROM (
+        SELECT quota, quantity, round, wants_key FROM bookings
+        WHERE pool_id = $1 AND state = 'waiting'
+        ORDER BY quota, quantity, round, wants_key LIMIT 1
+    ) AS first
+    UNION ALL
+    SELECT b.quota, b.quantity, b.round, b.wants_key FROM leap CROSS JOIN LATERAL (
+        SELECT n.quota, n.quantity, n.round, n.wants_key FROM bookings AS n
+        WHERE n.pool_id = $1 AND n.state = 'waiting'
+            AND (n.quota, n.quantity, n.round, n.wants_key)
+                > (leap.quota, leap.quantity, leap.round, leap.wants_key)
+        ORDER BY n.quota, n.quantity, n.round, n.wants_key LIMIT 1
+    ) AS b
+)
+SELECT quota, quantity, round, wants_key FROM leap LIMIT $2;
+
+-- name: group_members
+-- The next members of one group, in the order of the line.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND state = 'waiting'
+    AND quota = $2 AND quantity = $3 AND round = $4 AND wants_key = $5 AND place > $6
+ORDER BY place LIMIT $7;
+
+-- name: line_prefix
+-- The first places of the line.
+SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY place LIMIT $2;
+
+-- name: waiting_before
+-- How many wait before each of some places: whole blocks, and the rest of one block.
+SELECT x.pool, x.place,
+    (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = x.pool AND b.low < block.low)::bigint
+    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = x.pool AND w.state = 'waiting'
+        AND w.place >= block.low AND w.place < x.place)
+FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, place) CROSS JOIN LATERAL (
+    SELECT low FROM line_blocks WHERE pool_id = x.pool AND low <= x.place ORDER BY low DESC LIMIT 1) AS block;
+
+-- name: units
+-- All units of a pool, with who has them; the free ones first, where there are more than can be looked at.
+SELECT u.label, u.quota, u.ordinal, u.starts_at, u.attributes, u.closed, t.booking
+FROM units AS u LEFT JOIN takings AS t ON t.pool_id = u.pool_id AND t.label = u.label
+WHERE u.pool_id = $1 AND NOT u.closed ORDER BY t.booking IS NOT NULL, u.ordinal LIMIT $2;
+
+-- name: units_by_label
+SELECT u.label, u.quota, u.ordinal, u.starts_at, u.attributes, u.closed, t.booking
+FROM units AS u LEFT JOIN takings AS t ON t.pool_id = u.pool_id AND t.label = u.label
+WHERE u.pool_id = $1 AND u.label = ANY($2);
+
+-- name: openings_live
+SELECT number, quota, unit, opened_at, state, tries, quantity, note FROM openings
+WHERE pool_id = $1 AND state IN ('open', 'freed', 'handed_back') ORDER BY number;
+
+-- name: tries_of
+SELECT opening, booking FROM tries WHERE pool_id = $1 AND opening = ANY($2);
+
+-- name: offers_by_key
+SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (p, b, s)
+JOIN offers AS o ON o.pool_id = p AND o.booking = b AND o.seq = s;
+
+-- name: requests_by_key
+SELECT org, r.key, digest, answer FROM unnest($1::text[], $2::text[]) AS x (o, k) JOIN requests AS r ON r.org = o AND r.key = k;
+
+-- name: due_pools
+-- The pools with something due, the longest overdue first.
+SELECT id FROM pools WHERE due_at IS NOT NULL AND due_at <= $1 ORDER BY due_at LIMIT $2;
+
+-- name: next_due
+SELECT min(due_at) FROM pools WHERE due_at IS NOT NULL;
+
+-- Writing ----------------------------------------------------------------------------------------------
+
+-- name: insert_pool
+INSERT INTO pools (id, org, key, config, version, status, open_size, overflow, numbers, arrivals, openings_made,
+    units_made, round, first_place, last_place, due_at, log_seq, log_hash, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
+
+-- name: insert_first_block
+INSERT INTO line_blocks (pool_id, low, count)
+SELECT pool, low, 0 FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, low);
+
+-- name: update_config
+UPDATE pools SET config = $2, version = $3, status = $4, open_size = $5, overflow = $6 WHERE id = $1;
+
+-- name: update_pools
+UPDATE pools SET overflow = v2, numbers = v3, arrivals = v4, openings_made = v5, units_made = v6, round = v7,
+    first_place = v8, last_place = v9, due_at = v10, log_seq = v11, log_hash = v12, updated_at = v13
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bigint[])
+    AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
+WHERE pools.id = v1;
+
+-- name: upsert_quotas
+INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.used,
+    waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside;
+
+-- name: insert_bookings
+COPY bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+    priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from) FROM STDIN;
+
+-- name: update_bookings
+-- Conditional on the state and offer that the decision was made on, whatever else the code believes.
+UPDATE bookings SET quantity = v5, state = v6, place = v7, arrival = v8, position = v9, price = v10, units = v11,
+    offer_seq = v12, offer_quantity = v13, attempts = v14, round = v15, offered_at = v16, held_at = v17,
+    expires_at = v18, confirmed_at = v19, updated_at = v20
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[])
+    AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20)
+WHERE bookings.pool_id = v1 AND bookings.number = v2 AND bookings.state = v3 AND bookings.offer_seq = v4;
+
+-- name: step_out
+-- Give bookings of the line places that nobody else can have, until they get their new ones.
+UPDATE bookings SET place = v3 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (v1, v2, v3)
+WHERE bookings.pool_id = v1 AND bookings.number = v2;
+
+-- name: insert_offers
+COPY offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
+    answered_at, part) FROM STDIN;
+
+-- name: answer_offers
+UPDATE offers SET outcome = v4, answered_at = v5, part = v6
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[])
+    AS x (v1, v2, v3, v4, v5, v6)
+WHERE offers.pool_id = v1 AND offers.booking = v2 AND offers.seq = v3 AND offers.outcome IS NULL;
+
+-- name: upsert_openings
+INSERT INTO openings (pool_id, number, quota, unit, opened_at, state, tries, quantity, note)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[])
+ON CONFLICT (pool_id, number) DO UPDATE SET state = excluded.state, tries = excluded.tries,
+    quantity = excluded.quantity, note = excluded.note;
+
+-- name: insert_tries
+INSERT INTO tries (pool_id, opening, booking)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+ON CONFLICT DO NOTHING;
+
+-- name: upsert_units
+INSERT INTO units (pool_id, label, quota, ordinal, starts_at, attributes, closed)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[])
+ON CONFLICT (pool_id, label) DO UPDATE SET quota = excluded.quota, ordinal = excluded.ordinal,
+    starts_at = excluded.starts_at, attributes = excluded.attributes, closed = excluded.closed;
+
+-- name: delete_takings
+DELETE FROM takings AS t USING unnest($1::bigint[], $2::text[], $3::bigint[]) AS x (v1, v2, v3)
+WHERE t.pool_id = v1 AND t.label = v2 AND t.booking = v3;
+
+-- name: insert_takings
+COPY takings (pool_id, label, booking) FROM STDIN;
+
+-- name: insert_log
+COPY log (pool_id, seq, at, kind, booking, by, body, digest, hash) FROM STDIN;
+
+-- name: insert_outbox
+INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
+SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', at, 0, ''
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[],
+    $8::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at);
+
+-- name: insert_requests
+COPY requests (org, key, digest, answer, created_at) FROM STDIN;
+
+-- name: change_block
+-- Count more or fewer in the blocks that some places are in.
+UPDATE line_blocks AS b SET count = b.count + d.delta
+FROM (
+    SELECT v1 AS pool_id, block.low AS low, sum(v3)::bigint AS delta
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (v1, v2, v3) CROSS JOIN LATERAL (
+        SELECT low FROM line_blocks WHERE pool_id = v1 AND low <= v2 ORDER BY low DESC LIMIT 1) AS block
+    GROUP BY v1, block.low
+) AS d
+WHERE b.pool_id = d.pool_id AND b.low = d.low;
+
+-- name: blocks_out_of_shape
+-- Of the blocks that some places are in, those that have grown too long or too short.
+SELECT DISTINCT x.pool, b.low, b.count FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+    AS x (pool, place, long, short)
+CROSS JOIN LATERAL (
+    SELECT low, count FROM line_blocks WHERE pool_id = x.pool AND low <= x.place ORDER BY low DESC LIMIT 1) AS b
+WHERE b.count > x.long OR b.count < x.short;
+
+-- name: block_before
+SELECT low, count FROM line_blocks WHERE pool_id = $1 AND low < $2 ORDER BY low DESC LIMIT 1;
+
+-- name: block_middle
+-- The place of the waiting booking that stands so far into a block.
+SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place >= $2
+ORDER BY place LIMIT 1 OFFSET $3;
+
+-- name: insert_block
+INSERT INTO line_blocks (pool_id, low, count) VALUES ($1, $2, $3);
+
+-- name: set_block
+UPDATE line_blocks SET count = $3 WHERE pool_id = $1 AND low = $2;
+
+-- name: delete_block
+DELETE FROM line_blocks WHERE pool_id = $1 AND low = $2;
+
+-- name: notify
+-- Tell other processes that the next due time has changed; delivered when the transaction commits.
+SELECT pg_notify('holdfast_due', $1::text);
+
+-- name: forget_requests
+-- Forget some idempotency keys of before an instant; a row for each.
+DELETE FROM requests WHERE (org, key) IN (SELECT org, key FROM requests WHERE created_at < $1 LIMIT $2)
+RETURNING 1;
+
+-- name: get_secret
+SELECT value FROM secrets WHERE name = $1;
+
+-- name: put_secret
+INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- Reading ----------------------------------------------------------------------------------------------
+
+-- name: find_pool
+SELECT id FROM pools WHERE org = $1 AND key = $2;
+
+-- name: pool_org
+SELECT org FROM pools WHERE id = $1;
+
+-- name: read_pools
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
+WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3;
+
+-- name: read_pool
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = $1;
+
+-- name: find_reference
+SELECT b.pool_id, b.number FROM bookings AS b JOIN pools AS p ON p.id = b.pool_id
+WHERE b.reference = $1 AND p.org = $2 ORDER BY b.pool_id LIMIT 2;
+
+-- name: answers_of
+SELECT answers FROM bookings WHERE pool_id = $1 AND number = $2;
+
+-- name: seats_ahead
+-- The seats taken in a quota by those who come before a place in the order.
+SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)::bigint
+FROM bookings WHERE pool_id = $1 AND quota = $2 AND state IN ('offered', 'held', 'confirmed')
+    AND (arrival, number) < ($3, $4);
+
+-- name: read_line
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place > $2 ORDER BY place LIMIT $3;
+
+-- name: line_place_at
+-- The place of the booking at a position, counted from 0.
+SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY place LIMIT 1 OFFSET $2;
+
+-- name: position_of
+-- The position of one booking: whole blocks before its own, and its rank in that.
+SELECT CASE WHEN m.state <> 'waiting' THEN m.position ELSE
+    (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = $1 AND b.low < block.low)::bigint
+    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = $1 AND w.state = 'waiting'
+        AND w.place >= block.low AND w.place <= m.place) END
+FROM bookings AS m CROSS JOIN LATERAL (
+    SELECT low FROM line_blocks WHERE pool_id = $1 AND low <= m.place ORDER BY low DESC LIMIT 1) AS block
+WHERE m.pool_id = $1 AND m.number = $2;
+
+-- name: read_bookings
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND number > $2
+    AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR party_id = $4)
+ORDER BY number LIMIT $5;
+
+-- name: read_log
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = $1 AND seq > $2 ORDER BY seq LIMIT $3;
+
+-- name: read_log_of
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = $1 AND booking = $2 ORDER BY seq LIMIT $3;
+
+-- name: read_log_kinds
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = $1 AND seq > $2 AND kind = ANY($3) ORDER BY seq LIMIT $4;
+
+-- name: log_hash_at
+SELECT hash FROM log WHERE pool_id = $1 AND seq = $2;
+
+-- name: read_outbox
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = $1 AND (seq, part) > ($2, $3) ORDER BY seq, part LIMIT $4;
+
+-- name: count_states
+SELECT state, count(*), coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)::bigint
+FROM bookings WHERE pool_id = $1 GROUP BY state;
+
+-- name: count_holds
+-- Live holds, holds past their time, held seats, holds that end before an instant.
+SELECT
+    coalesce(sum(CASE WHEN expires_at > $2 THEN 1 ELSE 0 END), 0),
+    coalesce(sum(CASE WHEN expires_at <= $2 THEN 1 ELSE 0 END), 0),
+    coalesce(sum(quantity), 0)::bigint,
+    coalesce(sum(CASE WHEN expires_at > $2 AND expires_at <= $3 THEN 1 ELSE 0 END), 0)
+FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'held';
+
+-- name: count_offers
+SELECT coalesce(outcome, 'live'), count(*) FROM offers WHERE pool_id = $1 GROUP BY outcome;
+
+-- name: overdue_bookings
+SELECT b.pool_id, b.number, b.expires_at FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+WHERE p.due_at <= $1 AND b.expires_at IS NOT NULL AND b.expires_at <= $1 ORDER BY b.expires_at LIMIT $2;
+
+-- name: all_pool_ids
+SELECT id FROM pools ORDER BY id;
+
+-- Schema -----------------------------------------------------------------------------------------------
+
+-- name: tables
+SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema();
+
+-- name: schema_version
+SELECT coalesce(max(version), 0) FROM holdfast_schema;
+
+-- name: insert_schema
+INSERT INTO holdfast_schema (version, applied_at) VALUES ($1, $2);
+
+-- name: migration_lock
+SELECT pg_advisory_xact_lock($1);

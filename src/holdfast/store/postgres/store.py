@@ -1,0 +1,288 @@
+"""PostgreSQL through asyncpg: one writing connection per lane, a few for reads, one that listens.
+
+A deadline shuts the socket and never sends a cancel: a cancel that arrives while a commit waits for its
+standby is answered with success, and that must not be believed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final
+
+import asyncpg
+
+from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
+from holdfast.store.base import Row
+from holdfast.store.postgres.connections import CONNECT_S, LOST, connect, describe, lost, shuffled
+from holdfast.store.queries import load_migrations, load_queries
+
+_QUERIES: Final = load_queries("postgres")
+_COPY: Final = re.compile(r"COPY (?P<table>\w+) \((?P<columns>[^)]*)\) FROM STDIN")
+_DEADLINE_S: Final = 10.0
+_CLOSE_S: Final = 2.0
+_READERS_MAX: Final = 8
+_PAGE: Final = 1_000
+_MIGRATION_LOCK: Final = 0x686F6C64
+_CHANNEL: Final = "holdfast_due"
+
+
+class PostgresReader:
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        try:
+            async with self._pool.acquire(timeout=_DEADLINE_S) as connection:
+                return await connection.fetch(_QUERIES[name], *values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+        except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return await self.rows(name, *_columns(keys))
+
+
+class PostgresSnapshot:
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        return await self._connection.fetch(_QUERIES[name], *values)  # type: ignore[no-any-return]
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return await self.rows(name, *_columns(keys))
+
+    async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
+        cursor = await self._connection.cursor(_QUERIES[name], *values)
+        while page := await cursor.fetch(_PAGE):
+            yield page
+
+
+class PostgresTransaction:
+    def __init__(self, store: PostgresStore, connection: asyncpg.Connection) -> None:
+        self._store = store
+        self._connection = connection
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(_DEADLINE_S, connection.terminate)
+        self._open = True
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        try:
+            statement = await self._store.prepared(self._connection, name)
+            return await statement.fetch(*values)  # type: ignore[no-any-return]
+        except Exception as error:
+            raise self._world(error) from error
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return await self.rows(name, *_columns(keys))
+
+    async def run(self, name: str, *values: Any) -> None:
+        await self.rows(name, *values)
+
+    async def many(self, name: str, rows: Sequence[Row]) -> int:
+        try:
+            if (copied := _COPY.match(_QUERIES[name])) is not None:
+                columns = copied["columns"].replace(",", " ").split()
+                await self._connection.copy_records_to_table(copied["table"], records=rows, columns=columns)
+                return len(rows)
+            statement = await self._store.prepared(self._connection, name)
+            await statement.fetch(*_columns(rows))
+            return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
+        except Exception as error:
+            raise self._world(error) from error
+
+    async def commit(self) -> None:
+        warnings: list[Any] = []
+        note = lambda _, message: warnings.append(message)  # noqa: E731
+        connection = self._connection
+        connection.add_log_listener(note)
+        try:
+            status = await connection.execute("COMMIT")
+        except Exception as error:
+            self._end()
+            connection.terminate()
+            raise OutcomeUnknown(f"PostgreSQL: lost during a commit: {describe(error)}") from error
+        connection.remove_log_listener(note)
+        if any(getattr(warning, "sqlstate", "") == "01000" for warning in warnings):
+            self._end()
+            connection.terminate()
+            raise OutcomeUnknown("PostgreSQL: a commit did not wait for its standby")
+        self._end()
+        if status != "COMMIT":
+            raise Unavailable(f"PostgreSQL: the transaction ended with {status}")
+
+    async def rollback(self) -> None:
+        if not self._open:
+            return
+        try:
+            await self._connection.execute("ROLLBACK")
+        except Exception:  # noqa: BLE001  # a connection that cannot roll back is of no further use
+            self._connection.terminate()
+        self._end()
+
+    def _end(self) -> None:
+        if self._open:
+            self._open = False
+            self._deadline.cancel()
+            self._store.writer_free.release()
+
+    def _world(self, error: Exception) -> Exception:
+        if lost(error, self._connection):
+            return Unavailable(f"PostgreSQL: {describe(error)}")
+        return error
+
+
+class PostgresStore:
+    dialect = "postgres"
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.writer_free = asyncio.Lock()
+        self._writer: asyncpg.Connection | None = None
+        self._prepared: dict[str, Any] = {}
+        self._readers: asyncpg.Pool | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def open(self) -> None:
+        self._writer = await connect(self._url, writer=True)
+        self._readers = await asyncpg.create_pool(
+            shuffled(self._url),
+            min_size=0,
+            max_size=_READERS_MAX,
+            timeout=CONNECT_S,
+            reset=_keep,
+            server_settings={"application_name": "holdfast", "jit": "off"},
+            target_session_attrs="read-write" if "," in self._url else None,
+        )
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+        if self._readers is not None:
+            # Reads that have begun may end; one that does not is cut off.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._readers.close(), _CLOSE_S)
+            self._readers.terminate()
+        if self._writer is not None:
+            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                await self._writer.close(timeout=2)
+
+    async def begin(self) -> PostgresTransaction:
+        await self.writer_free.acquire()
+        try:
+            if self._writer is None or self._writer.is_closed():
+                self._prepared = {}
+                self._writer = await connect(self._url, writer=True)
+            transaction = PostgresTransaction(self, self._writer)
+            try:
+                await self._writer.execute("BEGIN")
+            except BaseException as error:
+                transaction._deadline.cancel()
+                self._writer.terminate()
+                if isinstance(error, Exception):
+                    raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+                raise
+        except BaseException:
+            self.writer_free.release()
+            raise
+        return transaction
+
+    async def prepared(self, connection: asyncpg.Connection, name: str) -> Any:
+        statement = self._prepared.get(name)
+        if statement is None:
+            statement = self._prepared[name] = await connection.prepare(_QUERIES[name])
+        return statement
+
+    def reader(self) -> PostgresReader:
+        if self._closed:
+            raise Closing("Holdfast is closed")
+        assert self._readers is not None
+        return PostgresReader(self._readers)
+
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[PostgresSnapshot]:
+        assert self._readers is not None
+        try:
+            async with (
+                self._readers.acquire(timeout=_DEADLINE_S) as connection,
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
+                yield PostgresSnapshot(connection)
+        except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+
+    async def pending(self) -> list[str]:
+        connection = await connect(self._url)
+        try:
+            done = await _version(connection)
+        finally:
+            await connection.close()
+        known = load_migrations(self.dialect)
+        if done > known[-1][0]:
+            raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
+        return [name for number, name, _ in known if number > done]
+
+    async def migrate(self, now: int) -> list[str]:
+        if not await self.pending():
+            return []
+        connection = await connect(self._url)
+        applied = []
+        try:
+            async with connection.transaction():
+                # Several nodes may start at once: one migrates, the others wait and find it done.
+                await connection.execute(_QUERIES["migration_lock"], _MIGRATION_LOCK)
+                done = await _version(connection)
+                for number, name, text in load_migrations(self.dialect):
+                    if number > done:
+                        await connection.execute(text)
+                        await connection.execute(_QUERIES["insert_schema"], number, now)
+                        applied.append(name)
+        finally:
+            await connection.close()
+        return applied
+
+    async def listen(self, woken: Callable[[], None]) -> None:
+        self._listening = asyncio.create_task(self._listen(woken))
+
+    async def _listen(self, woken: Callable[[], None]) -> None:
+        pause = 0.1
+        while True:
+            try:
+                connection = await connect(self._url)
+            except Unavailable:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 5.0)
+                continue
+            pause, gone = 0.1, asyncio.Event()
+            connection.add_termination_listener(lambda _, gone=gone: gone.set())
+            try:
+                await connection.add_listener(_CHANNEL, lambda *_: woken())
+                # What was said while nobody listened is made up for by looking.
+                woken()
+                await gone.wait()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                continue
+            finally:
+                connection.terminate()
+
+
+def _columns(rows: Sequence[Row]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+async def _keep(connection: asyncpg.Connection) -> None:
+    """Reads leave nothing behind on a connection that would have to be reset."""
+
+
+async def _version(connection: asyncpg.Connection) -> int:
+    tables = {row[0] for row in await connection.fetch(_QUERIES["tables"])}
+    if "holdfast_schema" not in tables:
+        if tables:
+            raise SchemaUnknown("the database has tables, but not Holdfast's")
+        return 0
+    return int(await connection.fetchval(_QUERIES["schema_version"]))

@@ -1,0 +1,126 @@
+"""Rows of the database to values of the core and back. One order of columns, in both dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from holdfast.core.events import KINDS, Event
+from holdfast.core.model import Booking, Offer, Opening, Party, Pool, Price, Unit, Wants
+from holdfast.store.base import Row
+
+_json = msgspec.json.Encoder()
+_party = msgspec.json.Decoder(Party)
+_wants = msgspec.json.Decoder(Wants)
+_price = msgspec.json.Decoder(Price)
+_pool = msgspec.json.Decoder(Pool)
+_texts = msgspec.json.Decoder(tuple[str, ...])
+_numbers = msgspec.json.Decoder(tuple[int, ...])
+_mapping = msgspec.json.Decoder(dict[str, Any])
+_events = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
+
+
+def text(value: Any) -> str:
+    """JSON, as Holdfast stores it."""
+    return _json.encode(value).decode()
+
+
+def optional_text(value: Any) -> str | None:
+    return None if value is None else _json.encode(value).decode()
+
+
+def booking_of(row: Row) -> Booking:
+    """A booking from the columns `{booking}` names; the first of them is its pool."""
+    return Booking(
+        row[1],
+        row[2],
+        _party.decode(row[4]),
+        row[5],
+        row[6],
+        row[7],
+        row[8],
+        row[9],
+        row[10],
+        row[11],
+        None if row[12] is None else _wants.decode(row[12]),
+        None if row[13] is None else _price.decode(row[13]),
+        None if row[14] is None else _price.decode(row[14]),
+        _texts.decode(row[15]) if row[15] != "[]" else (),
+        *row[16:],
+    )
+
+
+def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
+    return (
+        pool_id,
+        b.number,
+        b.reference,
+        b.party.id,
+        text(b.party),
+        "{}",
+        b.quota,
+        b.quantity,
+        b.state,
+        b.place,
+        b.arrival,
+        b.priority,
+        b.position,
+        optional_text(b.wants),
+        b.wants.key if b.wants is not None else "",
+        optional_text(b.asked_price),
+        optional_text(b.price),
+        text(b.units) if b.units else "[]",
+        *b[14:],
+    )
+
+
+def updated(pool_id: int, old: Booking, b: Booking) -> tuple[Any, ...]:
+    return (
+        pool_id,
+        b.number,
+        old.state,
+        old.offer_seq,
+        b.quantity,
+        b.state,
+        b.place,
+        b.arrival,
+        b.position,
+        optional_text(b.price),
+        text(b.units) if b.units else "[]",
+        *b[14:22],
+        b.updated_at,
+    )
+
+
+def offer_of(row: Row) -> Offer:
+    return Offer(row[1], row[2], _numbers.decode(row[3]), row[4], _texts.decode(row[5]), *row[6:])
+
+
+def offer_row(pool_id: int, o: Offer) -> tuple[Any, ...]:
+    return (pool_id, o.booking, o.seq, text(o.openings), o.quantity, text(o.units), *o[5:])
+
+
+def unit_of(row: Row) -> Unit:
+    return Unit(row[0], row[1], row[2], row[3], _mapping.decode(row[4]), bool(row[5]), row[6])
+
+
+def unit_row(pool_id: int, u: Unit) -> tuple[Any, ...]:
+    return (pool_id, u.label, u.quota, u.ordinal, u.starts_at, text(u.attributes), u.closed)
+
+
+def opening_of(row: Row) -> Opening:
+    return Opening(*row)
+
+
+def pool_of(config: str) -> Pool:
+    return _pool.decode(config)
+
+
+def event_of(kind: str, body: str) -> Event:
+    return _events[kind].decode(body)
+
+
+def mapping_of(body: str) -> Mapping[str, Any]:
+    return _mapping.decode(body)

@@ -1,0 +1,1 @@
+"""The embedded default: one file, nothing to install."""

@@ -1,0 +1,386 @@
+-- Named queries of the SQLite store. The same names stand in ../postgres/queries.sql. Lists come in as
+-- JSON arrays, because SQLite has no arrays; statements on many rows run once for each. {booking} stands for the
+-- columns named so below.
+
+-- columns: booking
+bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
+    wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
+    confirmed_at, created_at, updated_at, split_from;
+
+-- Locking and loading ----------------------------------------------------------------------------------
+
+-- name: lock_pools
+-- The pools as they are. On SQLite the one writer has locked everything already.
+SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
+    due_at, log_seq, log_hash
+FROM pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
+
+-- name: wait_for_pools
+-- The same, waiting for whoever holds them.
+SELECT id FROM pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
+
+-- name: pool_configs
+SELECT id, version, config FROM pools WHERE id IN (SELECT value FROM json_each(?1));
+
+-- name: tallies
+SELECT pool_id, key, used, waiting, offered, aside FROM quotas
+WHERE pool_id IN (SELECT value FROM json_each(?1));
+
+-- name: bookings_by_number
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND number = ?2;
+
+-- name: bookings_of_parties
+-- The bookings of a party that are still to be decided: in line, offered or held.
+SELECT {booking}
+FROM bookings INDEXED BY one_place_in_line
+WHERE pool_id = ?1 AND party_id = ?2 AND state IN ('waiting', 'offered')
+UNION ALL
+SELECT {booking}
+FROM bookings INDEXED BY booking_holds WHERE pool_id = ?1 AND party_id = ?2 AND state = 'held';
+
+-- name: bookings_due
+-- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND expires_at IS NOT NULL AND expires_at <= ?2
+ORDER BY expires_at, number LIMIT ?3;
+
+-- name: due_after
+-- The first deadline after an instant.
+SELECT min(expires_at) FROM bookings WHERE pool_id = ?1 AND expires_at IS NOT NULL AND expires_at > ?2;
+
+-- name: bookings_in_play
+-- The first bookings that a closed pool still has to end.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state IN (SELECT value FROM json_each(?2)) ORDER BY number LIMIT ?3;
+
+-- name: bookings_behind
+-- The next in line behind a place.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state = 'waiting' AND place > ?2 ORDER BY place LIMIT ?3;
+
+-- name: bookings_offered
+-- Those with a live offer, who keep their places.
+SELECT {booking}
+FROM bookings INDEXED BY booking_due
+WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT ?2;
+
+-- name: takers
+-- The latest to arrive of those who take room in some quotas.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state IN ('offered', 'held', 'confirmed')
+    AND quota IN (SELECT value FROM json_each(?2))
+ORDER BY arrival DESC LIMIT ?3;
+
+-- name: line_groups
+-- The groups of a line: each distinct (quota, quantity, round, wants), found by leaping from one to the next.
+-- SQLite does not use the index for a comparison of rows here, so the leap is made column by column.
+WITH RECURSIVE leap (quota, quantity, round, wants_key) AS (
+    SELECT * FROM (
+        SELECT quota, quantity, round, wants_key FROM bookings INDEXED BY line_groups
+        WHERE pool_id = ?1 AND state = 'waiting'
+        ORDER BY quota, quantity, round, wants_key LIMIT 1
+    )
+    UNION ALL
+    SELECT b.quota, b.quantity, b.round, b.wants_key FROM leap JOIN bookings AS b
+    ON b.pool_id = ?1 AND b.number = coalesce(
+        (SELECT n.number FROM bookings AS n INDEXED BY line_groups
+        WHERE n.pool_id = ?1 AND n.state = 'waiting' AND n.quota = leap.quota
+            AND n.quantity = leap.quantity AND n.round = leap.round AND n.wants_key > leap.wants_key
+        ORDER BY n.wants_key LIMIT 1),
+        (SELECT n.number FROM bookings AS n INDEXED BY line_groups
+        WHERE n.pool_id = ?1 AND n.state = 'waiting' AND n.quota = leap.quota
+            AND n.quantity = leap.quantity AND n.round > leap.round
+        ORDER BY n.round, n.wants_key LIMIT 1),
+        (SELECT n.number FROM bookings AS n INDEXED BY line_groups
+        WHERE n.pool_id = ?1 AND n.state = 'waiting' AND n.quota = leap.quota AND n.quantity > leap.quantity
+        ORDER BY n.quantity, n.round, n.wants_key LIMIT 1),
+        (SELECT n.number FROM bookings AS n INDEXED BY line_groups
+        WHERE n.pool_id = ?1 AND n.state = 'waiting' AND n.quota > leap.quota
+        ORDER BY n.quota, n.quantity, n.round, n.wants_key LIMIT 1))
+)
+SELECT quota, quantity, round, wants_key FROM leap LIMIT ?2;
+
+-- name: group_members
+-- The next members of one group, in the order of the line.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state = 'waiting'
+    AND quota = ?2 AND quantity = ?3 AND round = ?4 AND wants_key = ?5 AND place > ?6
+ORDER BY place LIMIT ?7;
+
+-- name: line_prefix
+-- The first places of the line.
+SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place LIMIT ?2;
+
+-- name: waiting_before
+-- How many wait before each of some places: whole blocks, and the rest of one block.
+SELECT ?1, ?2,
+    (SELECT coalesce(sum(count), 0) FROM line_blocks WHERE pool_id = ?1 AND low < block.low)
+    + (SELECT count(*) FROM bookings WHERE pool_id = ?1 AND state = 'waiting'
+        AND place >= block.low AND place < ?2)
+FROM (SELECT low FROM line_blocks WHERE pool_id = ?1 AND low <= ?2 ORDER BY low DESC LIMIT 1) AS block;
+
+-- name: units
+-- All units of a pool, with who has them; the free ones first, where there are more than can be looked at.
+SELECT u.label, u.quota, u.ordinal, u.starts_at, u.attributes, u.closed, t.booking
+FROM units AS u LEFT JOIN takings AS t ON t.pool_id = u.pool_id AND t.label = u.label
+WHERE u.pool_id = ?1 AND NOT u.closed ORDER BY t.booking IS NOT NULL, u.ordinal LIMIT ?2;
+
+-- name: units_by_label
+SELECT u.label, u.quota, u.ordinal, u.starts_at, u.attributes, u.closed, t.booking
+FROM units AS u LEFT JOIN takings AS t ON t.pool_id = u.pool_id AND t.label = u.label
+WHERE u.pool_id = ?1 AND u.label IN (SELECT value FROM json_each(?2));
+
+-- name: openings_live
+SELECT number, quota, unit, opened_at, state, tries, quantity, note FROM openings INDEXED BY opening_live
+WHERE pool_id = ?1 AND state IN ('open', 'freed', 'handed_back') ORDER BY number;
+
+-- name: tries_of
+SELECT opening, booking FROM tries WHERE pool_id = ?1 AND opening IN (SELECT value FROM json_each(?2));
+
+-- name: offers_by_key
+SELECT pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+FROM offers WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3;
+
+-- name: requests_by_key
+SELECT org, key, digest, answer FROM requests WHERE org = ?1 AND key = ?2;
+
+-- name: due_pools
+-- The pools with something due, the longest overdue first.
+SELECT id FROM pools WHERE due_at IS NOT NULL AND due_at <= ?1 ORDER BY due_at LIMIT ?2;
+
+-- name: next_due
+SELECT min(due_at) FROM pools WHERE due_at IS NOT NULL;
+
+-- Writing ----------------------------------------------------------------------------------------------
+
+-- name: insert_pool
+INSERT INTO pools (id, org, key, config, version, status, open_size, overflow, numbers, arrivals, openings_made,
+    units_made, round, first_place, last_place, due_at, log_seq, log_hash, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
+
+-- name: insert_first_block
+INSERT INTO line_blocks (pool_id, low, count) VALUES (?1, ?2, 0);
+
+-- name: update_config
+UPDATE pools SET config = ?2, version = ?3, status = ?4, open_size = ?5, overflow = ?6 WHERE id = ?1;
+
+-- name: update_pools
+UPDATE pools SET overflow = ?2, numbers = ?3, arrivals = ?4, openings_made = ?5, units_made = ?6, round = ?7,
+    first_place = ?8, last_place = ?9, due_at = ?10, log_seq = ?11, log_hash = ?12, updated_at = ?13
+WHERE id = ?1;
+
+-- name: upsert_quotas
+INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.used,
+    waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside;
+
+-- name: insert_bookings
+INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+    priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+    ?23, ?24, ?25, ?26, ?27, ?28, ?29);
+
+-- name: update_bookings
+-- Conditional on the state and offer that the decision was made on, whatever else the code believes.
+UPDATE bookings SET quantity = ?5, state = ?6, place = ?7, arrival = ?8, position = ?9, price = ?10, units = ?11,
+    offer_seq = ?12, offer_quantity = ?13, attempts = ?14, round = ?15, offered_at = ?16, held_at = ?17,
+    expires_at = ?18, confirmed_at = ?19, updated_at = ?20
+WHERE pool_id = ?1 AND number = ?2 AND state = ?3 AND offer_seq = ?4;
+
+-- name: step_out
+-- Give bookings of the line places that nobody else can have, until they get their new ones.
+UPDATE bookings SET place = ?3 WHERE pool_id = ?1 AND number = ?2;
+
+-- name: insert_offers
+INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
+    answered_at, part)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+
+-- name: answer_offers
+UPDATE offers SET outcome = ?4, answered_at = ?5, part = ?6
+WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3 AND outcome IS NULL;
+
+-- name: upsert_openings
+INSERT INTO openings (pool_id, number, quota, unit, opened_at, state, tries, quantity, note)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT (pool_id, number) DO UPDATE SET state = excluded.state, tries = excluded.tries,
+    quantity = excluded.quantity, note = excluded.note;
+
+-- name: insert_tries
+INSERT INTO tries (pool_id, opening, booking) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
+
+-- name: upsert_units
+INSERT INTO units (pool_id, label, quota, ordinal, starts_at, attributes, closed)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (pool_id, label) DO UPDATE SET quota = excluded.quota, ordinal = excluded.ordinal,
+    starts_at = excluded.starts_at, attributes = excluded.attributes, closed = excluded.closed;
+
+-- name: delete_takings
+DELETE FROM takings WHERE pool_id = ?1 AND label = ?2 AND booking = ?3;
+
+-- name: insert_takings
+INSERT INTO takings (pool_id, label, booking) VALUES (?1, ?2, ?3);
+
+-- name: insert_log
+INSERT INTO log (pool_id, seq, at, kind, booking, by, body, digest, hash)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: insert_outbox
+INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'pending', ?8, 0, '');
+
+-- name: insert_requests
+INSERT INTO requests (org, key, digest, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: change_block
+-- Count one more or one fewer in the block that a place is in.
+UPDATE line_blocks SET count = count + ?3 WHERE pool_id = ?1 AND low = (
+    SELECT max(low) FROM line_blocks WHERE pool_id = ?1 AND low <= ?2);
+
+-- name: blocks_out_of_shape
+-- Of the blocks that some places are in, those that have grown too long or too short.
+SELECT ?1, low, count FROM (
+    SELECT low, count FROM line_blocks WHERE pool_id = ?1 AND low <= ?2 ORDER BY low DESC LIMIT 1)
+WHERE count > ?3 OR count < ?4;
+
+-- name: block_before
+SELECT low, count FROM line_blocks WHERE pool_id = ?1 AND low < ?2 ORDER BY low DESC LIMIT 1;
+
+-- name: block_middle
+-- The place of the waiting booking that stands so far into a block.
+SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' AND place >= ?2
+ORDER BY place LIMIT 1 OFFSET ?3;
+
+-- name: insert_block
+INSERT INTO line_blocks (pool_id, low, count) VALUES (?1, ?2, ?3);
+
+-- name: set_block
+UPDATE line_blocks SET count = ?3 WHERE pool_id = ?1 AND low = ?2;
+
+-- name: delete_block
+DELETE FROM line_blocks WHERE pool_id = ?1 AND low = ?2;
+
+-- name: notify
+-- Tell other processes that the next due time has changed. SQLite has no such channel; they look by themselves.
+SELECT ?1;
+
+-- name: forget_requests
+-- Forget some idempotency keys of before an instant; a row for each.
+DELETE FROM requests WHERE (org, key) IN (SELECT org, key FROM requests WHERE created_at < ?1 LIMIT ?2)
+RETURNING 1;
+
+-- name: get_secret
+SELECT value FROM secrets WHERE name = ?1;
+
+-- name: put_secret
+INSERT INTO secrets (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
+
+-- Reading ----------------------------------------------------------------------------------------------
+
+-- name: find_pool
+SELECT id FROM pools WHERE org = ?1 AND key = ?2;
+
+-- name: pool_org
+SELECT org FROM pools WHERE id = ?1;
+
+-- name: read_pools
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
+WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3;
+
+-- name: read_pool
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = ?1;
+
+-- name: find_reference
+SELECT b.pool_id, b.number FROM bookings AS b JOIN pools AS p ON p.id = b.pool_id
+WHERE b.reference = ?1 AND p.org = ?2 ORDER BY b.pool_id LIMIT 2;
+
+-- name: answers_of
+SELECT answers FROM bookings WHERE pool_id = ?1 AND number = ?2;
+
+-- name: seats_ahead
+-- The seats taken in a quota by those who come before a place in the order.
+SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)
+FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND state IN ('offered', 'held', 'confirmed')
+    AND (arrival, number) < (?3, ?4);
+
+-- name: read_line
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state = 'waiting' AND place > ?2 ORDER BY place LIMIT ?3;
+
+-- name: line_place_at
+-- The place of the booking at a position, counted from 0.
+SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place LIMIT 1 OFFSET ?2;
+
+-- name: position_of
+-- The position of one booking: whole blocks before its own, and its rank in that.
+SELECT CASE WHEN m.state <> 'waiting' THEN m.position ELSE
+    (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = ?1 AND b.low < (
+        SELECT max(low) FROM line_blocks WHERE pool_id = ?1 AND low <= m.place))
+    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting' AND w.place <= m.place
+        AND w.place >= (SELECT max(low) FROM line_blocks WHERE pool_id = ?1 AND low <= m.place)) END
+FROM bookings AS m WHERE m.pool_id = ?1 AND m.number = ?2;
+
+-- name: read_bookings
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND number > ?2
+    AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR party_id = ?4)
+ORDER BY number LIMIT ?5;
+
+-- name: read_log
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
+
+-- name: read_log_of
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log INDEXED BY log_booking
+WHERE pool_id = ?1 AND booking = ?2 AND booking IS NOT NULL ORDER BY seq LIMIT ?3;
+
+-- name: read_log_kinds
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY seq LIMIT ?4;
+
+-- name: log_hash_at
+SELECT hash FROM log WHERE pool_id = ?1 AND seq = ?2;
+
+-- name: read_outbox
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = ?1 AND (seq, part) > (?2, ?3) ORDER BY seq, part LIMIT ?4;
+
+-- name: count_states
+SELECT state, count(*), coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)
+FROM bookings WHERE pool_id = ?1 GROUP BY state;
+
+-- name: count_holds
+-- Live holds, holds past their time, held seats, holds that end before an instant.
+SELECT
+    coalesce(sum(CASE WHEN expires_at > ?2 THEN 1 ELSE 0 END), 0),
+    coalesce(sum(CASE WHEN expires_at <= ?2 THEN 1 ELSE 0 END), 0),
+    coalesce(sum(quantity), 0),
+    coalesce(sum(CASE WHEN expires_at > ?2 AND expires_at <= ?3 THEN 1 ELSE 0 END), 0)
+FROM bookings INDEXED BY booking_due WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'held';
+
+-- name: count_offers
+SELECT coalesce(outcome, 'live'), count(*) FROM offers WHERE pool_id = ?1 GROUP BY outcome;
+
+-- name: overdue_bookings
+SELECT b.pool_id, b.number, b.expires_at FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+WHERE p.due_at <= ?1 AND b.expires_at IS NOT NULL AND b.expires_at <= ?1 ORDER BY b.expires_at LIMIT ?2;
+
+-- name: all_pool_ids
+SELECT id FROM pools ORDER BY id;
+
+-- Schema -----------------------------------------------------------------------------------------------
+
+-- name: tables
+SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%';
+
+-- name: schema_version
+SELECT coalesce(max(version), 0) FROM holdfast_schema;
+
+-- name: insert_schema
+INSERT INTO holdfast_schema (version, applied_at) VALUES (?1, ?2);
+
+-- name: migration_lock
+-- On SQLite the one writer is lock enough.
+SELECT ?1;

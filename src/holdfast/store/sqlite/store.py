@@ -1,0 +1,268 @@
+"""SQLite: WAL, synchronous=FULL, one writer.
+
+Statements run on the event loop's own thread, for they take microseconds; only COMMIT, which waits for
+the disk, runs in another. Reads use a connection of their own: the writer's sees uncommitted rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.errors import Busy, Closing, SchemaUnknown, Unavailable
+from holdfast.store.base import Row
+from holdfast.store.queries import load_migrations, load_queries
+
+_QUERIES: Final = load_queries("sqlite")
+_BUSY_S: Final = 10.0
+_LOOK_S: Final = 0.2
+_PAGE: Final = 1_000
+
+
+def _plain(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | tuple) else value
+
+
+def _fetch(connection: sqlite3.Connection, name: str, values: Sequence[Any]) -> list[Row]:
+    try:
+        return connection.execute(_QUERIES[name], [_plain(value) for value in values]).fetchall()
+    except sqlite3.OperationalError as error:
+        raise Unavailable(f"SQLite: {error}") from error
+
+
+def _fetch_each(connection: sqlite3.Connection, name: str, keys: Sequence[Row]) -> list[Row]:
+    query, found = _QUERIES[name], []
+    try:
+        for key in keys:
+            found += connection.execute(query, key).fetchall()
+    except sqlite3.OperationalError as error:
+        raise Unavailable(f"SQLite: {error}") from error
+    return found
+
+
+class SqliteReader:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        return _fetch(self._connection, name, values)
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return _fetch_each(self._connection, name, keys)
+
+
+class SqliteSnapshot(SqliteReader):
+    async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
+        try:
+            cursor = self._connection.execute(_QUERIES[name], [_plain(value) for value in values])
+            while page := cursor.fetchmany(_PAGE):
+                yield page
+                # A long look must not stop whoever else runs on this event loop.
+                await asyncio.sleep(0)
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"SQLite: {error}") from error
+
+
+class SqliteTransaction:
+    def __init__(self, store: SqliteStore, connection: sqlite3.Connection) -> None:
+        self._store = store
+        self._connection = connection
+        self._open = True
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        return _fetch(self._connection, name, values)
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return _fetch_each(self._connection, name, keys)
+
+    async def run(self, name: str, *values: Any) -> None:
+        _fetch(self._connection, name, values)
+
+    async def many(self, name: str, rows: Sequence[Row]) -> int:
+        try:
+            return self._connection.executemany(_QUERIES[name], rows).rowcount
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"SQLite: {error}") from error
+
+    async def commit(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._store.committer, self._connection.execute, "COMMIT")
+        except sqlite3.OperationalError as error:
+            # A full disk or a lock: SQLite has not committed, and says so.
+            await self.rollback()
+            raise Unavailable(f"SQLite: {error}") from error
+        self._end()
+
+    async def rollback(self) -> None:
+        # After some errors, such as a full disk, SQLite has rolled back by itself.
+        if self._open and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self._end()
+
+    def _end(self) -> None:
+        if self._open:
+            self._open = False
+            self._store.writer_free.release()
+
+
+class SqliteStore:
+    dialect = "sqlite"
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.committer = ThreadPoolExecutor(1, thread_name_prefix="holdfast-commit")
+        self.writer_free = asyncio.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def open(self) -> None:
+        self._look_first()
+        self._writer = self._connect()
+        self._reader = self._connect()
+        self._reader.execute("PRAGMA query_only = ON")
+
+    def _look_first(self) -> None:
+        """Refuse somebody else's file before the switch to WAL, which would change it."""
+        try:
+            with closing(sqlite3.connect(self._path, timeout=_BUSY_S)) as connection:
+                self._version(connection)
+        except sqlite3.Error as error:
+            raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(
+                self._path,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+                timeout=_BUSY_S,
+            )
+            # The first switch to WAL needs the file for itself, so it may wait; later ones change nothing.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error as error:
+            raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
+        return connection
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        self.committer.shutdown(wait=True)
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+
+    async def begin(self) -> SqliteTransaction:
+        assert self._writer is not None
+        await self.writer_free.acquire()
+        try:
+            await self._begin(self._writer)
+        except BaseException:
+            self.writer_free.release()
+            raise
+        return SqliteTransaction(self, self._writer)
+
+    async def _begin(self, writer: sqlite3.Connection) -> None:
+        # Another process may be writing. Waiting inside SQLite would stop the event loop, so we ask again.
+        writer.execute("PRAGMA busy_timeout = 0")
+        waited, pause = 0.0, 0.0005
+        while True:
+            try:
+                writer.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise Unavailable(f"SQLite: {error}") from error
+                if waited >= _BUSY_S:
+                    raise Busy("SQLite: another process has held the database for too long") from error
+            await asyncio.sleep(pause)
+            waited, pause = waited + pause, min(pause * 2, 0.02)
+
+    def reader(self) -> SqliteReader:
+        if self._closed:
+            raise Closing("Holdfast is closed")
+        assert self._reader is not None
+        return SqliteReader(self._reader)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[SqliteSnapshot]:
+        with closing(self._connect()) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            yield SqliteSnapshot(connection)
+
+    async def pending(self) -> list[str]:
+        assert self._reader is not None
+        done = self._version(self._reader)
+        known = load_migrations(self.dialect)
+        if done > known[-1][0]:
+            raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
+        return [name for number, name, _ in known if number > done]
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        tables = {row[0] for row in connection.execute(_QUERIES["tables"])}
+        if "holdfast_schema" not in tables:
+            if tables:
+                raise SchemaUnknown("the database has tables, but not Holdfast's")
+            return 0
+        return int(connection.execute(_QUERIES["schema_version"]).fetchone()[0])
+
+    async def migrate(self, now: int) -> list[str]:
+        assert self._writer is not None
+        if not await self.pending():
+            return []
+        applied = []
+        for number, name, text in load_migrations(self.dialect):
+            await self._begin(self._writer)
+            with closing(self._writer.cursor()) as cursor:
+                if self._version(self._writer) < number:
+                    for statement in _statements(text):
+                        cursor.execute(statement)
+                    cursor.execute(_QUERIES["insert_schema"], (number, now))
+                    applied.append(name)
+                cursor.execute("COMMIT")
+        return applied
+
+    async def listen(self, woken: Callable[[], None]) -> None:
+        """SQLite tells no other process of a change, so we look, often and cheaply, whether there was one."""
+        self._looking = asyncio.create_task(self._look(woken))
+
+    async def _look(self, woken: Callable[[], None]) -> None:
+        assert self._reader is not None
+        seen = None
+        while True:
+            version = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            if seen is not None and version != seen:
+                woken()
+            seen = version
+            await asyncio.sleep(_LOOK_S)
+
+
+def _statements(text: str) -> list[str]:
+    """The statements of a migration; SQLite itself says where one is complete."""
+    found, current = [], ""
+    for line in text.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            found.append(current)
+            current = ""
+    return found
+
+
+def path_of(url: str) -> str:
+    """The file of a `sqlite:///file.db` address."""
+    return str(Path(url.removeprefix("sqlite:///")))

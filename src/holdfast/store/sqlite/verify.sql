@@ -1,0 +1,73 @@
+-- What `holdfast verify` reads, in one snapshot, on SQLite. The same names stand in ../postgres/verify.sql.
+-- Queries named every_… are streamed: a pool may have more rows than there is memory.
+
+-- name: look_at_pools
+-- As lock_pools, without locking.
+SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
+    due_at, log_seq, log_hash
+FROM pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
+
+-- name: verify_pool
+SELECT org, key, config, version, status, open_size, overflow, numbers, arrivals, openings_made, units_made,
+    round, first_place, last_place, due_at, log_seq, log_hash, updated_at
+FROM pools WHERE id = ?1;
+
+-- name: every_pool
+SELECT id, numbers FROM pools ORDER BY id;
+
+-- name: every_entry
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log WHERE pool_id = ?1 ORDER BY seq;
+
+-- name: every_message
+SELECT seq, part, kind, recipient, booking, state, attempts FROM outbox WHERE pool_id = ?1 ORDER BY seq, part;
+
+-- name: every_booking
+SELECT {booking}, wants_key FROM bookings WHERE pool_id = ?1 ORDER BY number;
+
+-- name: every_live_offer
+SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+FROM offers AS o WHERE o.pool_id = ?1 AND outcome IS NULL ORDER BY booking, seq;
+
+-- name: offers_of_bookings
+SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+FROM json_each(?2) AS b JOIN offers AS o ON o.pool_id = ?1 AND o.booking = b.value ORDER BY booking, seq;
+
+-- name: offers_without_booking
+SELECT o.booking, o.seq FROM offers AS o
+LEFT JOIN bookings AS b ON b.pool_id = o.pool_id AND b.number = o.booking
+WHERE o.pool_id = ?1 AND b.number IS NULL ORDER BY o.booking, o.seq LIMIT ?2;
+
+-- name: every_unit
+SELECT label, quota, ordinal, starts_at, attributes, closed, NULL FROM units WHERE pool_id = ?1 ORDER BY ordinal;
+
+-- name: every_taking
+SELECT label, booking FROM takings WHERE pool_id = ?1 ORDER BY label, booking;
+
+-- name: every_opening
+SELECT number, quota, unit, opened_at, state, tries, quantity, note FROM openings
+WHERE pool_id = ?1 ORDER BY number;
+
+-- name: every_try
+SELECT opening, booking FROM tries WHERE pool_id = ?1 ORDER BY opening, booking;
+
+-- name: every_quota
+SELECT key, size, used, waiting, offered, aside FROM quotas WHERE pool_id = ?1 ORDER BY key;
+
+-- name: every_block
+SELECT low, count FROM line_blocks WHERE pool_id = ?1 ORDER BY low;
+
+-- name: every_request
+SELECT org, key, answer FROM requests ORDER BY org, key;
+
+-- name: rows_without_pool
+-- What is left of pools that are gone, by table.
+SELECT t.name, t.pool_id, t.count FROM (
+    SELECT 'bookings' AS name, pool_id, count(*) AS count FROM bookings GROUP BY pool_id
+    UNION ALL SELECT 'quotas', pool_id, count(*) FROM quotas GROUP BY pool_id
+    UNION ALL SELECT 'units', pool_id, count(*) FROM units GROUP BY pool_id
+    UNION ALL SELECT 'takings', pool_id, count(*) FROM takings GROUP BY pool_id
+    UNION ALL SELECT 'offers', pool_id, count(*) FROM offers GROUP BY pool_id
+    UNION ALL SELECT 'openings', pool_id, count(*) FROM openings GROUP BY pool_id
+    UNION ALL SELECT 'log', pool_id, count(*) FROM log GROUP BY pool_id
+    UNION ALL SELECT 'outbox', pool_id, count(*) FROM outbox GROUP BY pool_id
+) AS t LEFT JOIN pools AS p ON p.id = t.pool_id WHERE p.id IS NULL ORDER BY t.pool_id, t.name;

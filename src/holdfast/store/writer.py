@@ -1,0 +1,208 @@
+"""Everything that decisions have changed, written in a few bulk statements of one transaction.
+
+Law: rows, log, messages and the answers under idempotency keys go together or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.model import WAITING, Instant, Unit
+from holdfast.core.room import overflow
+from holdfast.core.work import Decision
+from holdfast.store import rows
+from holdfast.store.base import Transaction
+from holdfast.store.blocks import LOWEST, change_blocks
+from holdfast.store.loaded import Loaded
+
+GENESIS: Final = bytes(32)
+
+
+class StaleWrite(AssertionError):
+    """A conditional write found another state than the decision was made on."""
+
+
+class Request(NamedTuple):
+    """An idempotency key with the answer that it stands for."""
+
+    org: str
+    key: str
+    digest: bytes
+    answer: str
+
+
+class Writer:
+    """Collects the changes of a batch and writes them."""
+
+    def __init__(self) -> None:
+        self.now: Instant = 0
+        self.requests: list[Request] = []
+        self._log: list[tuple[Any, ...]] = []
+        self._outbox: list[tuple[Any, ...]] = []
+
+    def record(self, loaded: Loaded, decision: Decision) -> None:
+        """Chain a decision's events to the pool's log, and put its messages into the outbox."""
+        pool_id = loaded.pool_id
+        for event, by in decision.entries:
+            seq, kind, body = loaded.log_seq + 1, type(event).__name__, rows.text(event)
+            digest = entry_digest(pool_id, seq, event.at, kind, by, body)
+            loaded.log_hash = hashlib.sha256(loaded.log_hash + digest).digest()
+            loaded.log_seq = seq
+            booking = getattr(event, "booking", None)
+            self._log.append((pool_id, seq, event.at, kind, booking, by, body, digest, loaded.log_hash))
+        for part, message in enumerate(decision.messages):
+            facts = rows.text(message.facts)
+            self._outbox.append(
+                (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking, facts, self.now)
+            )
+
+    @property
+    def last_entry(self) -> tuple[int, int, bytes] | None:
+        """One entry of the log by which one can tell later whether this batch was committed."""
+        if not self._log:
+            return None
+        entry = self._log[-1]
+        return entry[0], entry[1], entry[8]
+
+    async def write(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+        """Write it all."""
+        for loaded in pools:
+            if loaded.config_version == 0:
+                await self._insert_pool(tx, loaded)
+            elif loaded.view.pool.version != loaded.config_version:
+                await self._update_config(tx, loaded)
+        await self._write_bookings(tx, pools)
+        await self._write_offers(tx, pools)
+        await self._write_units(tx, pools)
+        await self._write_counters(tx, pools)
+        if self._log:
+            await tx.many("insert_log", self._log)
+        if self._outbox:
+            await tx.many("insert_outbox", self._outbox)
+        if self.requests:
+            await tx.many("insert_requests", [(*request, self.now) for request in self.requests])
+        changes = [(p.pool_id, place, 1) for p in pools for place in p.view.added]
+        changes += [(p.pool_id, place, -1) for p in pools for place in p.view.removed]
+        await change_blocks(tx, changes)
+
+    async def _insert_pool(self, tx: Transaction, loaded: Loaded) -> None:
+        view, pool = loaded.view, loaded.view.pool
+        head = (pool.id, pool.org, pool.key, rows.text(pool), pool.version, pool.status, pool.open_size)
+        log = (loaded.log_seq, loaded.log_hash, self.now, self.now)
+        await tx.run("insert_pool", *head, *_counters(loaded), view.due_at, *log)
+        await tx.many("insert_first_block", [(pool.id, LOWEST)])
+
+    async def _update_config(self, tx: Transaction, loaded: Loaded) -> None:
+        pool = loaded.view.pool
+        values = (
+            pool.id,
+            rows.text(pool),
+            pool.version,
+            pool.status,
+            pool.open_size,
+            overflow(loaded.view, aside=False),
+        )
+        await tx.run("update_config", *values)
+
+    async def _write_bookings(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+        inserted, updated, moved = [], [], []
+        for loaded in pools:
+            pool_id, known = loaded.pool_id, loaded.bookings
+            for number, booking in loaded.view.bookings.items():
+                old = known.get(number)
+                if old is None:
+                    inserted.append(rows.inserted(pool_id, booking))
+                elif old is not booking:
+                    updated.append(rows.updated(pool_id, old, booking))
+                    if old.state == booking.state == WAITING and old.place != booking.place:
+                        moved.append((pool_id, number, LOWEST + number))
+        if len(moved) > 1:
+            # One may come to stand where another stood: all of them step out of the line first.
+            await tx.many("step_out", moved)
+        # Those who leave the line go first, so that a place or a party is free for those who enter it.
+        updated.sort(key=lambda row: row[5] in ("waiting", "offered"))
+        if updated and await tx.many("update_bookings", updated) != len(updated):
+            raise StaleWrite("a booking was not as the decision had seen it")
+        if inserted:
+            await tx.many("insert_bookings", inserted)
+
+    async def _write_offers(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+        answered, made, openings, tries = [], [], [], []
+        for loaded in pools:
+            view, pool_id = loaded.view, loaded.pool_id
+            for key, offer in view.offers.items():
+                old = loaded.offers.get(key)
+                if old is None:
+                    made.append(rows.offer_row(pool_id, offer))
+                    tries += [(pool_id, number, offer.booking) for number in offer.openings]
+                elif old is not offer:
+                    answered.append((pool_id, *key, offer.outcome, offer.answered_at, offer.part))
+            openings += [
+                (pool_id, *opening)
+                for number, opening in view.openings.items()
+                if loaded.openings.get(number) is not opening
+            ]
+        if answered and await tx.many("answer_offers", answered) != len(answered):
+            raise StaleWrite("an offer had been answered already")
+        if made:
+            await tx.many("insert_offers", made)
+        if openings:
+            await tx.many("upsert_openings", openings)
+        if tries:
+            await tx.many("insert_tries", list(dict.fromkeys(tries)))
+
+    async def _write_units(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+        changed, freed, taken = [], [], []
+        for loaded in pools:
+            pool_id = loaded.pool_id
+            for label, unit in loaded.view.units.items():
+                old = loaded.units.get(label)
+                if old is unit:
+                    continue
+                if old is None or _alone(old) != _alone(unit):
+                    changed.append(rows.unit_row(pool_id, unit))
+                had, has = old.booking if old else None, unit.booking
+                if had != has and had is not None:
+                    freed.append((pool_id, label, had))
+                if had != has and has is not None:
+                    taken.append((pool_id, label, has))
+        if changed:
+            await tx.many("upsert_units", changed)
+        if freed:
+            await tx.many("delete_takings", freed)
+        if taken:
+            await tx.many("insert_takings", taken)
+
+    async def _write_counters(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+        quotas, counters = [], []
+        for loaded in pools:
+            view, new = loaded.view, loaded.config_version == 0
+            resized = view.pool.version != loaded.config_version
+            for quota in view.pool.quotas:
+                tally = view.tallies[quota.key]
+                if resized or loaded.tallies.get(quota.key) != tally:
+                    quotas.append((loaded.pool_id, quota.key, quota.size, *tally))
+            if not new:
+                log = (loaded.log_seq, loaded.log_hash, self.now)
+                counters.append((loaded.pool_id, *_counters(loaded), view.due_at, *log))
+        if quotas:
+            await tx.many("upsert_quotas", quotas)
+        if counters:
+            await tx.many("update_pools", counters)
+
+
+def entry_digest(pool_id: int, seq: int, at: Instant, kind: str, by: str, body: str) -> bytes:
+    """What the chain vouches for. It is stored, so that a body can be erased and the chain stay whole."""
+    return hashlib.sha256(f"{pool_id}\n{seq}\n{at}\n{kind}\n{by}\n{body}".encode()).digest()
+
+
+def _counters(loaded: Loaded) -> tuple[Any, ...]:
+    view = loaded.view
+    made = (view.numbers, view.arrivals, view.openings_made, view.units_made)
+    return (overflow(view, aside=False), *made, view.round, view.first_place, view.last_place)
+
+
+def _alone(unit: Unit) -> Unit:
+    return unit._replace(booking=None)

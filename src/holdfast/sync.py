@@ -1,0 +1,109 @@
+"""The same library for callers without an event loop: one implementation, run in a thread of its own.
+
+Callers in any number of threads share the one lane, so they are combined into the same transactions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from holdfast.errors import Closing
+from holdfast.library import Holdfast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _sync(
+    method: Callable[Concatenate[Holdfast, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[SyncHoldfast, P], R]:
+    def call(self: SyncHoldfast, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.run(method(self.hf, *args, **kwargs))
+
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    return call
+
+
+class SyncHoldfast:
+    """Holdfast, for threads."""
+
+    def __init__(self, hf: Holdfast, loop: asyncio.AbstractEventLoop) -> None:
+        self.hf = hf
+        self._loop = loop
+        self._door = threading.Lock()
+        self._closed = False
+        self._calls: set[Future[Any]] = set()
+
+    def run(self, call: Coroutine[Any, Any, R]) -> R:
+        """Run one of the library's coroutines and wait for its answer."""
+        with self._door:
+            if self._closed:
+                call.close()
+                raise Closing("Holdfast is closed")
+            answer = asyncio.run_coroutine_threadsafe(call, self._loop)
+            self._calls.add(answer)
+        try:
+            return answer.result()
+        finally:
+            self._calls.discard(answer)
+
+    def close(self) -> None:
+        """Take no more calls, and wait for those that other threads have made."""
+        with self._door:
+            self._closed = True
+            calls = list(self._calls)
+        wait(calls)
+
+    create_pool = _sync(Holdfast.create_pool)
+    change_pool = _sync(Holdfast.change_pool)
+    add_units = _sync(Holdfast.add_units)
+    close_unit = _sync(Holdfast.close_unit)
+    resolve = _sync(Holdfast.resolve)
+    fill = _sync(Holdfast.fill)
+    offer = _sync(Holdfast.offer)
+    move = _sync(Holdfast.move)
+    book = _sync(Holdfast.book)
+    confirm = _sync(Holdfast.confirm)
+    cancel = _sync(Holdfast.cancel)
+    extend = _sync(Holdfast.extend)
+    claim = _sync(Holdfast.claim)
+    decline = _sync(Holdfast.decline)
+    tick = _sync(Holdfast.tick)
+    advance = _sync(Holdfast.advance)
+    pool = _sync(Holdfast.pool)
+    pools = _sync(Holdfast.pools)
+    booking = _sync(Holdfast.booking)
+    bookings = _sync(Holdfast.bookings)
+    line = _sync(Holdfast.line)
+    position = _sync(Holdfast.position)
+    room = _sync(Holdfast.room)
+    stats = _sync(Holdfast.stats)
+    log = _sync(Holdfast.log)
+    explain = _sync(Holdfast.explain)
+    openings = _sync(Holdfast.openings)
+    messages = _sync(Holdfast.messages)
+
+
+@contextmanager
+def open_sync(url: str | None = None, **options: Any) -> Iterator[SyncHoldfast]:
+    """Open a database for callers in threads; the options are those of `Holdfast.open`."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="holdfast", daemon=True)
+    thread.start()
+    opened = Holdfast.open(url, **options)
+    try:
+        hf = SyncHoldfast(asyncio.run_coroutine_threadsafe(opened.__aenter__(), loop).result(), loop)
+        try:
+            yield hf
+        finally:
+            hf.close()
+            asyncio.run_coroutine_threadsafe(opened.__aexit__(None, None, None), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

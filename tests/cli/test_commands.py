@@ -1,0 +1,264 @@
+"""Every command, on both databases, says what is so."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+from tests.cli.conftest import Cli, Command
+
+
+def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
+    holdfast: Command, database_url: str
+) -> None:
+    made = holdfast("pool", "create", "yoga", "--preset", "checkout", "--size", "3", database=database_url)
+    assert (made.returncode, made.stdout, made.stderr) == (0, "Made yoga: 3 seats.\n", "")
+    held = holdfast("book", "yoga", "ann", "--name", "Ann", database=database_url)
+    pattern = r"Held for Ann until \d\d:\d\d UTC \(1[45] min left\)\. Reference [A-Z0-9]{6}\n"
+    assert re.fullmatch(pattern, held.stdout), held.stdout
+    refused = holdfast("book", "yoga", "bea", "-n", "10", database=database_url)
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert refused.stderr == (
+        "refused (not_enough_room): Not enough seats available. Requested: 10, Available: 2\n"
+    )
+
+
+def test_a_refusal_in_json_is_on_stdout(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
+    refused = cli.json("book", "yoga", "ann", "-n", "10", code=1)["refused"]
+    assert refused["code"] == "not_enough_room"
+    assert refused["facts"] == {"requested": 10, "available": 3}
+
+
+def test_a_hold_is_confirmed_extended_and_cancelled(cli: Cli) -> None:
+    cli("pool", "create", "flight", "--preset", "checkout", "--units", "12A,12B,12C", "--price", "150.00EUR")
+    ann = cli.book("flight", "Ann", "-n", "2")
+    assert cli("booking", ann).startswith("Held 12A and 12B for Ann until ")
+    assert ", 300.00 EUR. Reference" in cli("booking", ann)
+    assert 1_700 < cli.json("extend", ann)["seconds_left"] <= 1_800
+    assert 7_100 < cli.json("extend", ann, "1h30m", "--staff", "Olga")["seconds_left"] <= 7_200
+    assert "hold_lifetime_used_up" in cli("extend", ann, code=1)
+    assert cli("confirm", ann) == f"Confirmed 12A and 12B for Ann, 300.00 EUR. Reference {ann}"
+    assert cli("cancel", ann, "--why", "ill") == f"Cancelled: 2 seats for Ann. Reference {ann}"
+    assert "cannot be extended" in cli("extend", ann, code=1)
+
+
+def test_a_second_hold_names_the_first(cli: Cli) -> None:
+    cli("pool", "create", "flight", "--preset", "checkout", "--size", "3")
+    ann = cli.book("flight", "Ann")
+    said = cli("book", "flight", "ann", code=1)
+    assert said == f"refused (already_holding): This party already has a live hold here: Ann ({ann})."
+
+
+def test_an_offer_is_declined_claimed_and_explained(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    olga = cli.book("yoga", "Olga", "--confirmed", "--staff", "Eve")
+    ann, bea = cli.book("yoga", "Ann"), cli.book("yoga", "Bea")
+    assert cli("book", "yoga", "ann") == f"Ann is #1 in line. Reference {ann}"
+    cli("cancel", olga)
+    assert [line.split()[:3] for line in cli("line", "yoga").splitlines()] == [
+        ["Ann", "offered", "1"],
+        ["#1", "Bea", "waiting"],
+    ]
+    assert cli("decline", ann) == f"Ann is #1 in line. Reference {ann}"
+    offered = cli.json("booking", bea)
+    assert cli("claim", offered["offer"]["token"]) == f"Confirmed for Bea. Reference {bea}"
+    assert "has no offer to claim" in cli("claim", ann, code=1)
+    steps = cli.json("explain", ann)
+    assert [step["code"] for step in steps] == ["joined", "offered", "declined", "passed_over"]
+    assert steps[-1]["reason"] == "had_turn"
+    told = cli("explain", ann).splitlines()
+    assert told[0] == "Ann is #1 in line."
+    assert told[2].endswith("You joined the line as #1.")
+
+
+def test_the_live_offer_of_a_booking_can_be_claimed_by_its_reference(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    olga = cli.book("yoga", "Olga")
+    ann = cli.book("yoga", "Ann")
+    cli("cancel", olga)
+    assert cli("claim", ann) == f"Confirmed for Ann. Reference {ann}"
+
+
+def test_a_part_is_explained_from_its_claim_on(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    olga = cli.book("yoga", "Olga")
+    ann = cli.book("yoga", "Ann", "-n", "2")
+    cli("cancel", olga)
+    part = cli.json("claim", ann)["reference"]
+    assert part != ann
+    assert [step["code"] for step in cli.json("explain", part)] == ["claimed"]
+    steps = cli.json("explain", ann)
+    assert [(step["code"], step["reason"]) for step in steps] == [
+        ("joined", ""),
+        ("offered", ""),
+        ("claimed", "part"),
+    ]
+    assert cli("line", "yoga").startswith("#1  Ann  waiting  1 seat")
+
+
+def test_staff_move_offer_and_fill(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "0")
+    ann, bea, cyd = (cli.book("yoga", name) for name in ("Ann", "Bea", "Cyd"))
+    assert cli("move", cyd, "front", "--why", "our mistake", "--staff", "Olga").startswith(
+        "Cyd is #1 in line."
+    )
+    assert cli("move", ann, "back").startswith("Ann is #3")
+    assert cli("move", ann, "--after", cyd).startswith("Ann is #2")
+    assert cli("fill", "yoga") == "Happened:\n  nothing"
+    assert "not_enough_room" in cli("offer", bea, code=1)
+    assert "staff:Olga  Staff move Cyd from #3 to #1 (our mistake)" in cli("log", "yoga")
+
+
+def test_a_change_can_be_looked_at_before_it_is_made(cli: Cli) -> None:
+    cli("pool", "create", "ball", "--preset", "event_signup", "--size", "1")
+    cli.book("ball", "Ann")
+    cli.book("ball", "Bea")
+    told = cli("pool", "change", "ball", "--size", "main=2", "--dry-run")
+    assert "Bea moves up from #1: held for" in told
+    assert "Would be told:\n  Bea: a place" in told
+    assert cli.json("pool", "show", "ball")["waiting"] == 1
+    assert cli("pool", "change", "ball", "--size", "main=2") == "ball is open: 2 seats."
+    refused = cli("pool", "change", "ball", "--size", "main=1", code=1)
+    assert refused.startswith("refused (would_demote): 1 would lose their place.")
+    assert "Bea (" in refused
+    assert cli("pool", "change", "ball", "--size", "main=1", "--allow-demotion").endswith("1 in line.")
+
+
+def test_a_pool_is_paused_opened_closed_and_cancelled(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    assert cli("pool", "pause", "yoga") == "yoga is paused: 1 seat."
+    assert "pool_paused" in cli("book", "yoga", "ann", code=1)
+    assert cli("pool", "open", "yoga") == "yoga is open: 1 seat."
+    cli.book("yoga", "Ann")
+    cli.book("yoga", "Bea")
+    assert "the booking of Bea ends: the pool is closed" in cli("pool", "close", "yoga", "--dry-run")
+    assert cli("pool", "close", "yoga") == "yoga is closed: 1 seat."
+    assert cli("line", "yoga") == "Nobody is in line."
+    assert cli("pool", "cancel", "yoga") == "yoga is cancelled: 1 seat."
+    assert cli.json("stats", "yoga")["bookings"] == {"closed": 2}
+
+
+def test_units_are_opened_listed_and_closed_in_the_pools_time_zone(cli: Cli) -> None:
+    cli("pool", "create", "salon", "--preset", "last_minute", "--units", "", "--time-zone", "Europe/Berlin")
+    start = ("--starts-at", "2099-03-07T14:00")
+    assert cli("pool", "units", "add", "salon", "2 pm", *start, "--attribute", "service=colour") == (
+        "Opened 2 pm in salon: 1 free."
+    )
+    listed = cli("pool", "units", "list", "salon")
+    assert listed == "2 pm  Sat 7 Mar 2099 14:00 CET  service=colour  free"
+    [unit] = cli.json("pool", "units", "list", "salon")
+    assert unit["starts_at"] == "2099-03-07T13:00:00Z"
+    assert cli("pool", "units", "close", "salon", "2 pm") == "Closed 2 pm in salon."
+    assert cli("pool", "units", "list", "salon") == "No units."
+
+
+def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
+    cli("pool", "create", "salon", "--preset", "last_minute", "--units", "chair")
+    olga = cli.book("salon", "Olga", "--unit", "chair")
+    ann = cli.book("salon", "Ann")
+    assert cli("needs-you") == "Nothing needs you."
+    cli("cancel", olga)
+    cli("decline", ann)
+    assert "1 offered, nobody took it" in cli("needs-you", "salon")
+    [opening] = cli.json("needs-you")
+    assert (opening["pool"], opening["unit"], opening["state"]) == ("salon", "chair", "handed_back")
+    number = str(opening["number"])
+    assert (
+        cli("resolve", "salon", number, "again") == f"Opening {number} of salon is offered to the line again."
+    )
+    cli("decline", ann)
+    [opening] = cli.json("needs-you")
+    given = cli("book", "salon", "eve", "--opening", str(opening["number"]), "--staff", "Olga")
+    assert given.startswith("Held chair for eve")
+
+
+def test_release_expired_says_first_and_does_then(cli: Cli) -> None:
+    cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=1s")
+    cli.book("flight", "Ann", "-n", "2")
+    cli.book("flight", "Bea")
+    assert cli("release-expired") == "0 holds expired, 0 seats released."
+    time.sleep(1.1)
+    stats = cli.json("stats", "flight")
+    assert (stats["active_holds"], stats["expired_holds"], stats["total_held_seats"]) == (0, 2, 3)
+    for _ in range(2):
+        assert cli("release-expired", "--dry-run") == "2 holds would be expired, 3 seats would be released."
+    told = cli("release-expired", "-v").splitlines()
+    assert told == [
+        "flight  the hold of Ann runs out",
+        "flight  the hold of Bea runs out",
+        "2 holds expired, 3 seats released.",
+    ]
+    assert cli.json("release-expired")["holds_expired"] == 0
+    assert cli.json("stats", "flight")["expired_holds"] == 0
+
+
+def test_stats_have_the_four_figures_of_a_pool_and_of_all(cli: Cli) -> None:
+    cli("pool", "create", "one", "--preset", "checkout", "--quota", "economy=5", "--quota", "first=unlimited")
+    cli("pool", "create", "two", "--preset", "checkout", "--size", "5", "--policy", "hold_window=4m")
+    cli.book("one", "Ann", "--quota", "economy", "-n", "2")
+    cli.book("two", "Ann")
+    one, everything = cli.json("stats", "one"), cli.json("stats")
+    names = ("active_holds", "expired_holds", "total_held_seats", "holds_expiring_soon")
+    assert [one[name] for name in names] == [1, 0, 2, 0]
+    assert [everything[name] for name in names] == [2, 0, 3, 1]
+    assert one["quotas"] == {"economy": {"used": 2, "room": 3}, "first": {"used": 0, "room": None}}
+    said = cli("stats", "one")
+    assert "active holds   1" in said
+    assert "unlimited" in said
+
+
+def test_pools_are_made_from_a_document_and_listed(cli: Cli, tmp_path: Path) -> None:
+    rule = {"when": {"tag": "honours"}, "add": 10}
+    document = {
+        "title": "Algebra",
+        "preset": "course_section",
+        "quotas": [{"key": "main", "size": 2}],
+        "policy": {"priority_rules": [rule]},
+    }
+    path = tmp_path / "algebra.json"
+    path.write_text(json.dumps(document))
+    assert cli("pool", "create", "algebra", "--file", str(path), "--policy", "offer_window=2h") == (
+        "Made algebra: 2 seats."
+    )
+    policy = cli.json("pool", "show", "algebra")["policy"]
+    assert (policy["priority_rules"], policy["offer_window"]) == ([rule], 7200)
+    assert cli("pool", "list") == "algebra  Algebra  open  0 taken  2 seats"
+    assert "is offered to the next in turn for 2 h" in cli("pool", "show", "algebra")
+    assert "exists" in cli("pool", "create", "algebra", "--size", "1", code=1)
+
+
+def test_the_same_key_books_once(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
+    first = cli.json("book", "yoga", "ann", "--idempotency-key", "k1")
+    assert cli.json("book", "yoga", "ann", "--idempotency-key", "k1") == first
+    assert len(cli.json("bookings", "yoga")) == 1
+
+
+def test_bookings_are_listed_page_by_page(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
+    references = [cli.book("yoga", name) for name in ("Ann", "Bea", "Cyd")]
+    assert [b["reference"] for b in cli.json("bookings", "yoga", "--limit", "2")] == references[:2]
+    assert [b["reference"] for b in cli.json("bookings", "yoga", "--after", references[1])] == references[2:]
+    assert cli("bookings", "yoga", "--state", "confirmed") == "No bookings."
+
+
+def test_the_log_is_told_in_order(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
+    ann = cli.book("yoga", "Ann")
+    cli("confirm", ann)
+    told = [line.split(maxsplit=4)[4] for line in cli("log", "yoga").splitlines()]
+    assert told == ["Ann gets 1 seat, held for 15 min", "Ann confirms"]
+    assert [entry["event"] for entry in cli.json("log", "yoga")] == ["PoolCreated", "Held", "Confirmed"]
+    assert [entry["seq"] for entry in cli.json("log", "yoga", "--after", "2")] == [3]
+
+
+def test_verify_and_migrate(cli: Cli) -> None:
+    assert cli("migrate").startswith("Applied: 0001")
+    assert cli("migrate") == "The database is up to date."
+    cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
+    cli.book("yoga", "Ann")
+    assert cli("verify").startswith("All promises hold")

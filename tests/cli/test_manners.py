@@ -1,0 +1,168 @@
+"""The command line is clear when something is wrong, quick to start, and safe to look at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from holdfast.cli.main import app, main
+from tests.cli.conftest import Cli, Command
+
+
+def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
+    """The one line on stderr that a wrong command gets."""
+    monkeypatch.setattr(sys, "argv", ["holdfast", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert ended.value.code == 2
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    return said.err.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("nope", "holdfast: No such command 'nope' (see: holdfast --help)"),
+        ("book", "holdfast book: Missing argument 'POOL' (see: holdfast book --help)"),
+        ("book yoga ann -n 0", "'--quantity' / '-n'"),
+        ("stats --bogus", "No such option: --bogus"),
+        ("pool create yoga", "A pool needs a --size, a --quota or --units"),
+        ("pool create yoga --size ten", "'ten' is no size"),
+        ("pool create yoga --size 1 --starts-at soon", "'soon' is no ISO 8601 date and time"),
+        ("pool create yoga --size 1 --time-zone Mars/X", "There is no time zone 'Mars/X'"),
+        ("pool create yoga --size 1 --price 5", "'5' is no price, such as 150.00EUR"),
+        ("pool create yoga --size 1 --price 5.001EUR", "EUR has 2 decimals"),
+        ("pool create yoga --size 1 --policy offer_window", "'offer_window' should be KEY=VALUE"),
+        ("pool create yoga --file nowhere.json", "nowhere.json cannot be read"),
+        ("pool change yoga", "Say what to change"),
+        ("book yoga ann --wants {", "This is no JSON"),
+        ("extend K7PM2X 15x", "'15x' is no length, such as 90s, 15m, 24h or 1h30m"),
+        ("move K7PM2X sideways", "'sideways' is neither front nor back"),
+        ("resolve yoga 1 maybe", "'maybe' is none of again, free and close"),
+        ("demo --story nope", "There is no story 'nope'"),
+        ("stats --database mysql://x", "not an address of a database: 'mysql://x'"),
+    ],
+)
+def test_a_wrong_command_gets_one_clear_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+) -> None:
+    assert said in complaint(capsys, monkeypatch, *arguments.split())
+
+
+@pytest.mark.parametrize("command", ["stats", "migrate", "verify", "release-expired"])
+def test_a_database_that_is_not_there_gets_one_clear_line(holdfast: Command, command: str) -> None:
+    result = holdfast(command, "--database", "postgresql://127.0.0.1:1/nowhere")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.startswith("holdfast: PostgreSQL cannot be reached: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_looking_does_not_make_a_database(holdfast: Command, tmp_path: Any) -> None:
+    result = holdfast("stats", database=f"sqlite:///{tmp_path}/typo.db")
+    assert result.returncode == 3
+    assert "there is no database" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_postgres_without_our_schema_says_what_to_do(postgres_url: str) -> None:
+    said = Cli(postgres_url)("stats", code=3)
+    assert "run: holdfast migrate" in said
+
+
+def test_version_and_help_need_no_database(holdfast: Command) -> None:
+    assert holdfast("--version").stdout == "holdfast 0.1.0\n"
+    assert holdfast("--help").stdout == holdfast("-h").stdout == holdfast().stdout
+
+
+def test_help_starts_without_the_library(holdfast: Command) -> None:
+    """What makes starting slow is not even imported."""
+    code = "import sys, holdfast.cli.main; print(*sys.modules)"
+    listed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"asyncio", "asyncpg", "msgspec", "sqlite3", "rich", "holdfast.library"} & set(listed)
+
+
+def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    children = getattr(command, "commands", {})
+    if not children:
+        yield path, command
+    for name, child in children.items():
+        yield from commands(child, f"{path} {name}")
+
+
+COMMANDS = dict(commands(typer.main.get_command(app), "holdfast"))
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_and_option_has_a_sentence_and_an_example(path: str) -> None:
+    command = COMMANDS[path]
+    assert command.help
+    assert command.help.split("\n")[0].endswith(".")
+    assert path in command.epilog
+    for parameter in command.params:
+        assert parameter.help, f"{path} {parameter.name}"
+    names = {parameter.name for parameter in command.params}
+    assert {"as_json", "database"} <= names or path == "holdfast demo"
+
+
+def test_short_help_is_not_cut_off(holdfast: Command) -> None:
+    for words in ((), ("pool",), ("pool", "units")):
+        assert "..." not in holdfast(*words, "--help").stdout.replace("[ARGS]...", "")
+
+
+def test_names_cannot_write_on_somebody_elses_terminal(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "0", "--title", "Yo\x1b[2Jga")
+    reference = cli.book("yoga", "An\x1b[31mn\u202e")
+    seen = [
+        cli(*words)
+        for words in (("line", "yoga"), ("log", "yoga"), ("booking", reference), ("pool", "show", "yoga"))
+    ]
+    assert not any("\x1b" in text or "\u202e" in text for text in seen)
+    assert "An�[31mn�" in seen[0]
+
+
+def test_there_is_no_colour_in_a_pipe(holdfast: Command, sqlite_url: str) -> None:
+    holdfast("pool", "create", "yoga", "--size", "1", "--preset", "checkout", database=sqlite_url)
+    assert "\x1b" not in holdfast("pool", "show", "yoga", database=sqlite_url).stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal of Unix")
+@pytest.mark.parametrize(("no_colour", "coloured"), [("", True), ("1", False)])
+def test_a_terminal_gets_colour_unless_it_is_not_wanted(
+    sqlite_url: str, no_colour: str, coloured: bool
+) -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    settings = {**os.environ, "NO_COLOR": no_colour, "TERM": "xterm"}
+    words = ["pool", "create", "yoga", "--size", "1", "--preset", "checkout", "--database", sqlite_url]
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", *words], stdout=follower, env=settings, check=True, timeout=60
+    )
+    os.close(follower)
+    said = os.read(leader, 10_000).decode()
+    os.close(leader)
+    assert "Made" in said
+    assert ("\x1b[1m" in said) is coloured
+
+
+def test_whoever_stops_reading_is_not_shouted_at(sqlite_url: str) -> None:
+    words = [sys.executable, "-m", "holdfast", "demo"]
+    reader = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert reader.stdout is not None
+    assert reader.stderr is not None
+    reader.stdout.read(10)
+    reader.stdout.close()
+    said = reader.stderr.read().decode()
+    reader.stderr.close()
+    reader.wait(timeout=60)
+    assert said == ""

@@ -1,0 +1,217 @@
+"""A pool that lives through a random history, watched at every step.
+
+`History.do` decides one command on a pure in-memory view and asserts everything that must be true of any
+decision, whatever the command was. Tests only choose the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from hypothesis import HealthCheck, Phase, settings
+
+from holdfast.core import commands as c
+from holdfast.core import events as e
+from holdfast.core import fairness, line, promises
+from holdfast.core.decide import decide
+from holdfast.core.evolve import evolve
+from holdfast.core.model import IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
+from holdfast.core.refusals import Refusal
+from holdfast.core.view import View
+from holdfast.core.work import Decision, Entry
+
+START: Final[Instant] = 1_800_000_000_000
+SECOND: Final = 1_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+
+# What a refused command may still leave behind: what fell due, and what the line was given for it.
+BY_ITSELF: Final = (
+    e.Expired,
+    e.Lapsed,
+    e.Closed,
+    e.Promoted,
+    e.Offered,
+    e.RoundStarted,
+    e.OpeningStarted,
+    e.OpeningEnded,
+    e.HandedBack,
+)
+
+
+# For negative controls: look until something is found, and do not ask for the smallest example.
+HUNT: Final = settings(
+    max_examples=2_000,
+    stateful_step_count=50,
+    phases=[Phase.generate],
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+class History:
+    """One pool's view, its log replayed beside it into a second view, and the clock."""
+
+    def __init__(self, pool: Pool, units: tuple[dict[str, Any], ...] = ()) -> None:
+        self.now = START
+        self.view = View()
+        self.replayed = View()
+        self.log: list[Entry] = []
+        self.take(decide(self.view, c.CreatePool(pool, units), self.now), "CreatePool")
+        assert promises.broken(self.view, self.now) == []
+
+    def do(self, command: c.Command) -> Decision:
+        """Decide a command, twice, and check all that must be true of any decision."""
+        view = self.view
+        before = snapshot(view)
+        view.savepoint()
+        rehearsed = decide(view, command, self.now)
+        view.rollback()
+        assert snapshot(view) == before, f"rolling {command} back left a trace"
+
+        view.savepoint()
+        decision = decide(view, command, self.now)
+        assert decision == rehearsed, f"{command} was decided differently the second time"
+        self.take(decision, command)
+        self.check(command, decision)
+        return decision
+
+    def take(self, decision: Decision, command: object) -> None:
+        """Replay the decision's events one by one, judging each on the state before it."""
+        for entry in decision.entries:
+            self.judge(entry.event, command)
+            self.log.append(entry)
+            evolve(self.replayed, entry.event)
+        assert state(self.replayed) == state(self.view), "replaying the log gave another state"
+
+    def judge(self, event: e.Event, command: object) -> None:
+        by_staff = isinstance(event, e.Offered) and event.why != ""
+        by_staff |= isinstance(command, c.GiveOffer) and getattr(event, "booking", None) == command.booking
+        by_staff |= isinstance(command, c.Book) and command.opening is not None and isinstance(event, e.Held)
+        if not by_staff:
+            assert fairness.passed_over(self.replayed, event, self.now) == [], f"by {command}"
+            assert fairness.against_the_rules(self.replayed, event, self.now) == [], f"by {command}"
+        if isinstance(event, e.Promoted | e.Offered):
+            place = self.replayed.bookings[event.booking].place
+            passed = [skip["booking"] for skip in event.skipped if "booking" in skip]
+            assert all(self.replayed.bookings[number].place < place for number in passed), f"{event}"
+        stated, counted = position_stated(event), position_counted(self.replayed, event)
+        assert stated == counted, f"{event} states another position than counting gives: {counted}"
+
+    def check(self, command: c.Command, decision: Decision) -> None:
+        view, now = self.view, self.now
+        at_rest = not (isinstance(command, c.Fill) and command.steps is not None)
+        broken = promises.broken(view, now)
+        if not at_rest:
+            broken = [wrong for wrong in broken if not wrong.startswith("nobody_")]
+        assert broken == [], f"after {command}"
+        assert promises.told(decision) == []
+        assert members(view) == sorted(b.number for b in view.bookings.values() if b.state == WAITING)
+        late = [b for b in view.bookings.values() if b.state in IN_PLAY and (b.expires_at or now + 1) <= now]
+        assert late == [], "what was due is still in play"
+        if isinstance(decision.answer, Refusal):
+            assert decision.answer.status
+            extra = [entry.event for entry in decision.entries if not isinstance(entry.event, BY_ITSELF)]
+            assert extra == [], f"{command} was refused as {decision.answer.code} and yet left events"
+        if at_rest:
+            self.check_fixed_point(command)
+
+    def check_fixed_point(self, command: c.Command) -> None:
+        view = self.view
+        view.savepoint()
+        again = decide(view, c.Fill(), self.now)
+        view.rollback()
+        assert again.entries == [], f"{command} left something for a second fill"
+        assert again.messages == []
+
+    # Picking something to act on ---------------------------------------------------------------------
+
+    def booking(self, pick: int, states: Collection[str] = IN_PLAY) -> int:
+        """One of the bookings in these states, else any, else a number that does not exist."""
+        numbers = [b.number for b in self.view.bookings.values() if b.state in states]
+        numbers = numbers or list(self.view.bookings) or [99]
+        return numbers[pick % len(numbers)]
+
+    def unit(self, pick: int) -> str:
+        labels = list(self.view.units) or ["nowhere"]
+        return labels[pick % len(labels)]
+
+    def opening(self, pick: int) -> int:
+        """A handed-back opening, else any."""
+        openings = self.view.openings.values()
+        numbers = [o.number for o in openings if o.state == "handed_back"] or [o.number for o in openings]
+        return numbers[pick % len(numbers)] if numbers else 99
+
+    def quota(self, pick: int) -> str:
+        return self.view.pool.quotas[pick % len(self.view.pool.quotas)].key
+
+
+def snapshot(view: View) -> dict[str, Any]:
+    """Everything a view holds but hints to its reader, copied so that no later change reaches it."""
+    bookkeeping = ("_undo", "_counters", "gone", "appetite")
+    return {name: frozen(getattr(view, name)) for name in View.__slots__ if name not in bookkeeping}
+
+
+def frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [(key, frozen(item)) for key, item in value.items()]
+    return list(value) if isinstance(value, list | set) else value
+
+
+def state(view: View) -> dict[str, Any]:
+    """What the log must tell: all of the pool but personal details and the next due time."""
+    return {
+        "pool": view.pool,
+        "bookings": {b.number: b._replace(party=forgotten(b.party)) for b in view.bookings.values()},
+        "line": list(view.added),
+        "tallies": view.tallies,
+        "units": view.units,
+        "offers": view.offers,
+        "openings": view.openings,
+        "tried": view.tried,
+        "round": view.round,
+        "numbers": (view.numbers, view.arrivals, view.openings_made, view.units_made),
+        "places": (view.first_place, view.last_place),
+        "by_party": view.by_party,
+    }
+
+
+def forgotten(party: Party) -> Party:
+    return Party(party.id, tags=party.tags, attributes=party.attributes)
+
+
+def members(view: View) -> list[int]:
+    """Everyone whom the line's groups give, in whatever order the groups stand; each must come once."""
+    return sorted(b.number for group in line.groups(view) for b in line.members(view, group))
+
+
+def position_stated(event: e.Event) -> int | None:
+    if isinstance(event, e.Expired | e.Cancelled | e.Closed | e.Joined | e.Promoted | e.Offered):
+        return event.position
+    return event.position if isinstance(event, e.Moved | e.Demoted) else None
+
+
+def position_counted(view: View, event: e.Event) -> int | None:
+    """The position that an event should state, counted on the view before it; None if it states none."""
+    if isinstance(event, e.Joined | e.Moved | e.Demoted):
+        place, leaver = event.place, event.booking
+    elif position_stated(event) is not None:
+        place, leaver = view.bookings[event.booking].place, 0  # type: ignore[union-attr]
+    else:
+        if isinstance(event, e.Expired | e.Cancelled | e.Closed):
+            assert view.bookings[event.booking].state != WAITING, "left the line without a position"
+        return None
+    return 1 + len([b for b in waiting(view) if b.place < place and b.number != leaver])
+
+
+def waiting(view: View) -> list[Booking]:
+    return sorted((b for b in view.bookings.values() if b.state == WAITING), key=lambda b: b.place)
+
+
+def live_seq(view: View, number: int) -> int:
+    booking = view.bookings.get(number)
+    return booking.offer_seq if booking and booking.state == OFFERED else 0

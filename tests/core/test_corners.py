@@ -1,0 +1,142 @@
+"""Corners that random histories led into once. Each is told as the story that went wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.core import commands as c
+from holdfast.core import events as e
+from holdfast.core.model import CLOSED, CONFIRMED, HELD, OFFERED, WAITING, Party, Quota, Wants
+from holdfast.core.policy import PRESETS
+from tests.core.history import MINUTE, START
+from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait
+
+STAFF = "staff:Ida"
+WINDOW = Wants({"attribute": "side", "is": "window"})
+
+
+def handed_back() -> World:
+    """Two quotas without seats of their own share one open seat; it was offered to Bea and handed back."""
+    world = World("last_minute", Quota("a", size=0), Quota("b", size=0))
+    world.do(c.ChangePool({"open_size": 1}), c.Book(ANN, quota="a"), c.Book(BEA, quota="a", if_full="wait"))
+    return world.do(c.Cancel(1), c.Decline(2))
+
+
+def test_an_open_seat_that_was_handed_back_is_not_given_to_another_quota() -> None:
+    world = handed_back()
+    assert world.refused(c.Book(CYD, quota="b", if_full="refuse")) == "not_enough_room"
+    assert world.do(c.Book(DAN, quota="a", opening=1, by=STAFF)).states()["Dan"] == HELD
+    assert world.broken() == set()
+
+
+def test_one_free_seat_that_two_quotas_could_use_is_handed_back_once() -> None:
+    world = World("last_minute", Quota("a", size=0), Quota("b", size=0)).do(c.ChangePool({"open_size": 1}))
+    world.do(c.Book(ANN, quota="a"), c.Book(BEA, quota="a", if_full="wait"))
+    world.do(c.Book(CYD, quota="b", if_full="wait"), c.Cancel(1), c.Decline(2), c.Decline(3))
+    assert world.states() == {"Ann": "cancelled", "Bea": WAITING, "Cyd": WAITING}, "nobody is asked twice"
+    assert sum(tally.aside for tally in world.view.tallies.values()) == 1
+
+
+def test_a_handed_back_seat_that_is_no_longer_there_cannot_be_booked() -> None:
+    world = handed_back().do(c.ChangePool({"open_size": 0}))
+    assert world.refused(c.Book(DAN, quota="a", opening=1, by=STAFF)) == "not_enough_room"
+    assert world.broken() == set()
+
+
+def test_closing_a_handed_back_open_seat_makes_the_open_share_smaller() -> None:
+    world = handed_back().do(c.Resolve(1, "close"))
+    assert world.view.pool.open_size == 0
+    assert world.states()["Bea"] == WAITING
+    assert world.broken() == set()
+
+
+def test_what_is_freed_beside_an_opening_that_goes_on_joins_it() -> None:
+    world = World("last_minute", Quota("main", size=2)).do(c.Book(ANN), c.Book(BEA), wait(CYD))
+    world.do(c.Cancel(1), c.Decline(3))
+    assert world.view.openings[1].state == "handed_back"
+    world.do(wait(DAN), c.Cancel(2))
+    assert world.view.openings[2].state == "open"
+    assert world.do(c.Resolve(1, "free")).broken() == set()
+
+
+def test_a_party_of_two_does_not_take_the_only_unit_that_the_first_in_line_wants() -> None:
+    world = World("last_minute", Quota("main", by_units=True))
+    world.do(c.ChangePool({"status": "paused"}))
+    world.do(c.Book(ANN, wants=WINDOW, by=STAFF), c.Book(BEA, 2, by=STAFF))
+    units = (
+        {"label": "12B", "quota": "main"},
+        {"label": "12A", "quota": "main", "attributes": {"side": "window"}},
+    )
+    world.do(c.AddUnits(units), c.ChangePool({"status": "open"}))
+    assert world.states() == {"Ann": OFFERED, "Bea": WAITING}
+    assert world.view.units["12A"].booking == 1
+
+
+def test_a_unit_that_was_declined_does_not_come_back_as_company() -> None:
+    world = two_units(tries_max=None, hand_back=False, partial="give_less")
+    world.do(c.Book(ANN, units=("12A",)), c.Book(DAN, units=("12B",)), wait(BEA, 2), c.Cancel(1))
+    assert world.view.bookings[3].units == ("12A",)
+    world.do(c.Decline(3), c.Cancel(2))
+    assert world.view.bookings[3].units == ("12B",)
+
+
+def test_a_unit_that_starts_too_soon_is_no_company() -> None:
+    world = World("last_minute", Quota("main", by_units=True), partial="give_less").do(wait(ANN, 2))
+    units = (
+        {"label": "now", "quota": "main", "starts_at": START + MINUTE},
+        {"label": "later", "quota": "main"},
+    )
+    world.do(c.AddUnits(units))
+    assert world.view.bookings[1].units == ("later",)
+    assert world.view.bookings[1].expires_at == START + 10 * MINUTE
+
+
+def test_a_pool_with_people_in_line_cannot_do_without_one() -> None:
+    world = one_seat().do(c.Book(ANN), wait(BEA))
+    assert world.refused(c.ChangePool({"policy": PRESETS["checkout"]})) == "invalid"
+    world.do(c.Cancel(2), c.ChangePool({"policy": PRESETS["checkout"]}))
+    assert world.view.pool.policy.promotion is None
+
+
+def test_where_there_is_no_line_a_smaller_pool_ends_a_booking_and_says_so() -> None:
+    world = one_seat("checkout").do(c.Book(ANN), c.ChangePool(sizes={"main": 0}, allow_demotion=True))
+    assert world.states() == {"Ann": CLOSED}
+    assert [message.kind for message in world.decisions[-1].messages] == ["demoted"]
+
+
+def test_one_loses_a_seat_and_has_an_offer_elsewhere_in_the_pool() -> None:
+    quotas = (Quota("a", size=1), Quota("b", size=1))
+    world = World("course_section", *quotas, holds_per_party_max=2)
+    world.do(c.Book(ANN, quota="a"), c.Book(BEA, quota="b"), c.Book(ANN, quota="b", if_full="wait"))
+    world.do(c.Cancel(2), c.ChangePool(sizes={"a": 0}, allow_demotion=True))
+    assert [world.view.bookings[number].state for number in (1, 3)] == [CLOSED, OFFERED]
+    assert world.broken() == set()
+
+
+def test_a_refused_change_still_serves_the_line_for_what_fell_due() -> None:
+    world = World("course_section", Quota("main", size=2)).do(c.Book(ANN, confirmed=True, by=STAFF))
+    world.do(c.Book(BEA), wait(CYD))
+    world.now += 15 * MINUTE
+    assert world.refused(c.ChangePool(sizes={"main": 0})) == "would_demote"
+    assert world.states() == {"Ann": CONFIRMED, "Bea": "expired", "Cyd": OFFERED}
+
+
+def test_what_has_no_limit_is_never_handed_back() -> None:
+    world = World("last_minute", Quota("main", size=0)).do(wait(ANN), c.ChangePool(sizes={"main": None}))
+    world.do(c.Decline(1))
+    assert world.view.tallies["main"].aside == 0
+    assert world.do(c.Book(BEA)).states()["Bea"] == HELD
+
+
+@pytest.mark.parametrize("rehearsals", [0, 1, 3])
+def test_a_rehearsal_changes_neither_the_decision_nor_its_reasons(rehearsals: int) -> None:
+    world = World("class_waitlist", Quota("main", size=1)).do(c.Book(ANN), wait(BEA), wait(CYD))
+    for _ in range(rehearsals):
+        world.view.savepoint()
+        world.do(c.Cancel(1), c.Book(Party("Eve")))
+        world.view.rollback()
+    world.do(c.Cancel(1), c.Decline(2))
+    offered = world.decisions[-1].entries[-1].event
+    assert isinstance(offered, e.Offered)
+    group = {"quota": "main", "quantity": 1, "round": 1, "wants": ""}
+    assert offered.skipped == ({"group": group, "reason": "had_turn"},)

@@ -1,0 +1,321 @@
+"""The promises hold after every step of random histories, with every command and every kind of policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from holdfast.core import commands as c
+from holdfast.core import policy as policies
+from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Party, Pool, Price, Quota, Wants
+from holdfast.core.policy import Policy
+from tests.core.history import HOUR, MINUTE, SECOND, START, History, live_seq
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+WINDOW = {"side": "window"}
+AISLE = {"side": "aisle"}
+
+holding = {
+    "hold_window": st.sampled_from(["1m", "10m", "30m"]),
+    "holds_per_party_max": st.sampled_from([None, 1, 2]),
+    "quantity_max": st.sampled_from([2, 100]),
+}
+queueing = {
+    "priority_rules": st.just(
+        [{"when": {"tag": "member"}, "add": 5}, {"when": {"attribute": "credits", "at_least": 90}, "add": 2}]
+    )
+}
+offering = {
+    "offer_window": st.sampled_from(["1m", "10m", "24h"]),
+    "offers_live_max": st.sampled_from([None, 1, 2]),
+    "attempts_max": st.sampled_from([None, 1, 2, 3]),
+    "turns": st.sampled_from(["round", "opening"]),
+    "cooldown": st.sampled_from(["0s", "1m", "10m", "24h"]),
+    "after_lapse": st.sampled_from(["stay", "back", "leave"]),
+    "after_decline": st.sampled_from(["stay", "back", "leave"]),
+    "tries_max": st.sampled_from([None, 1, 2, 10]),
+    "hand_back": st.booleans(),
+    "offer_cutoff": st.sampled_from(["0s", "15m"]),
+    "partial": st.sampled_from(["all_or_nothing", "give_less"]),
+    "claim_to": st.sampled_from(["confirmed", "held"]),
+}
+mixes: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "checkout": holding,
+    "event_signup": holding | queueing | {"confirm_while_waiting": st.booleans()},
+    "class_waitlist": holding | queueing | offering,
+    "course_section": holding | queueing | offering,
+    "last_minute": holding | queueing | offering,
+}
+
+
+OFFERING = ("class_waitlist", "course_section", "last_minute")
+
+
+@st.composite
+def any_policy(draw: st.DrawFn) -> Policy:
+    """A preset, as it is or with a random mix of its fields changed."""
+    preset = draw(st.sampled_from([*policies.PRESETS, *OFFERING]))
+    changes = draw(st.just({}) | st.fixed_dictionaries({}, optional=mixes[preset]))
+    made = policies.make(preset, changes)
+    assert isinstance(made, Policy), made
+    return made
+
+
+starts = st.sampled_from([None, None, None, *(START + minutes * MINUTE for minutes in (10, 20, 60, 3000))])
+sizes = st.sampled_from([0, 1, 1, 1, 2, 2, 3, 4, None])
+attributes = st.sampled_from([{}, WINDOW, AISLE, WINDOW | {"row": 1}])
+eligible = st.sampled_from([None, None, None, {"tag": "member"}])
+quotas = st.builds(Quota, key=st.just("?"), size=sizes, eligible=eligible) | st.builds(
+    Quota, key=st.just("?"), by_units=st.just(True), eligible=eligible
+)
+
+
+@st.composite
+def any_pool(draw: st.DrawFn) -> Pool:
+    drawn = draw(st.lists(quotas, min_size=1, max_size=3))
+    named = tuple(replace(quota, key=f"q{index}") for index, quota in enumerate(drawn))
+    price = draw(st.sampled_from([None, Price(1200, "EUR")]))
+    open_size = draw(st.integers(0, 3))
+    return Pool(
+        1, "org", "pool", "", draw(any_policy()), named, open_size, starts_at=draw(starts), price=price
+    )
+
+
+any_wants = st.builds(
+    Wants,
+    attributes=st.sampled_from([None, {"attribute": "side", "is": "window"}]),
+    until_at=st.sampled_from([None, START + 30 * MINUTE]),
+)
+parties = st.builds(
+    Party,
+    id=st.sampled_from("ABCDEFGHIJ"),
+    name=st.just("a person"),
+    contacts=st.just({"email": "person@example.org"}),
+    tags=st.sampled_from([(), ("member",)]),
+    attributes=st.sampled_from([{}, {"credits": 100}]),
+)
+picks = st.integers(0, 20)
+flags = st.booleans()
+quantities = st.sampled_from([1, 1, 1, 2, 2, 3])
+requests = st.tuples(parties, quantities, picks, st.none() | any_wants)
+
+
+def some(*states: str) -> Callable[[Rule], Rule]:
+    """A precondition: somebody is in one of these states."""
+    return precondition(lambda self: any(b.state in states for b in self.history.view.bookings.values()))
+
+
+def handed_back(self: Any) -> bool:
+    return any(opening.state == "handed_back" for opening in self.history.view.openings.values())
+
+
+class Histories(RuleBasedStateMachine):
+    """Every rule is one command; `History.do` checks what must be true after it."""
+
+    @initialize(
+        pool=any_pool(),
+        units=st.lists(st.tuples(attributes, starts), max_size=4),
+        crowd=st.lists(requests, max_size=10),
+    )
+    def create(self, pool: Pool, units: list[tuple[dict[str, Any], int | None]], crowd: list[Any]) -> None:
+        keys = [quota.key for quota in pool.quotas if quota.by_units]
+        self.made = 0
+        self.history = History(pool, self.units_for(keys[0], units) if keys else ())
+        for request in crowd:
+            self.ask(*request)
+
+    def ask(self, party: Party, quantity: int, quota: int, wants: Wants | None) -> None:
+        pool = self.history.view.pool
+        chosen = pool.quotas[quota % len(pool.quotas)]
+        self.history.do(c.Book(party, quantity, chosen.key, wants=wants if chosen.by_units else None))
+
+    def units_for(self, quota: str, units: list[tuple[dict[str, Any], int | None]]) -> tuple[Any, ...]:
+        made = []
+        for has, starts_at in units:
+            self.made += 1
+            made.append({"label": f"u{self.made}", "quota": quota, "attributes": has, "starts_at": starts_at})
+        return tuple(made)
+
+    # People.
+
+    @rule(request=requests)
+    def book(self, request: Any) -> None:
+        self.ask(*request)
+
+    @rule(crowd=st.lists(requests, min_size=2, max_size=4))
+    def book_many(self, crowd: list[Any]) -> None:
+        for request in crowd:
+            self.ask(*request)
+
+    @rule(party=parties, quota=picks, if_full=st.sampled_from([None, "refuse", "wait"]), confirmed=flags)
+    def book_by_staff(self, party: Party, quota: int, if_full: str | None, confirmed: bool) -> None:
+        key = self.history.quota(quota)
+        price = Price(500, "EUR") if confirmed else None
+        by = "staff:Ida"
+        self.history.do(c.Book(party, 1, key, if_full=if_full, price=price, confirmed=confirmed, by=by))
+
+    @precondition(lambda self: self.history.view.units)
+    @rule(party=parties, units=st.lists(picks, min_size=1, max_size=2, unique=True))
+    def book_named_units(self, party: Party, units: list[int]) -> None:
+        labels = tuple(self.history.unit(pick) for pick in units)
+        self.history.do(c.Book(party, len(labels), units=labels))
+
+    @some(HELD, WAITING)
+    @rule(pick=picks)
+    def confirm(self, pick: int) -> None:
+        self.history.do(c.Confirm(self.history.booking(pick, (HELD, WAITING))))
+
+    @some(WAITING, OFFERED)
+    @rule(pick=picks)
+    def leave_the_line(self, pick: int) -> None:
+        self.history.do(c.Cancel(self.history.booking(pick, (WAITING, OFFERED))))
+
+    @some(HELD, CONFIRMED)
+    @rule(pick=picks)
+    def cancel(self, pick: int) -> None:
+        self.history.do(c.Cancel(self.history.booking(pick, (HELD, CONFIRMED))))
+
+    @some(HELD)
+    @rule(
+        pick=picks,
+        window=st.none() | st.sampled_from([-1, 0, MINUTE]),
+        by=st.sampled_from(["party", "staff"]),
+    )
+    def extend(self, pick: int, window: int | None, by: str) -> None:
+        self.history.do(c.Extend(self.history.booking(pick, (HELD,)), window, by=by))
+
+    @some(OFFERED)
+    @rule(
+        pick=picks, off_by=st.sampled_from([0, 0, 0, -1, 1]), quantity=st.sampled_from([None, None, 0, 1, 2])
+    )
+    def claim(self, pick: int, off_by: int, quantity: int | None) -> None:
+        number = self.history.booking(pick, (OFFERED,))
+        self.history.do(c.Claim(number, live_seq(self.history.view, number) + off_by, quantity))
+
+    @some(OFFERED)
+    @rule(pick=picks)
+    def claim_what_is_offered(self, pick: int) -> None:
+        number = self.history.booking(pick, (OFFERED,))
+        self.history.do(c.Claim(number, live_seq(self.history.view, number)))
+
+    @some(OFFERED)
+    @rule(pick=picks, named=flags)
+    def decline(self, pick: int, named: bool) -> None:
+        number = self.history.booking(pick, (OFFERED,))
+        self.history.do(c.Decline(number, live_seq(self.history.view, number) if named else None))
+
+    # Staff.
+
+    @rule(
+        kind=st.sampled_from(
+            [c.Confirm, c.Cancel, c.Extend, c.Decline, c.GiveOffer, partial(c.Move, to="up")]
+        ),
+        number=st.integers(0, 12),
+    )
+    def ask_for_nonsense(self, kind: Any, number: int) -> None:
+        """Of any booking there is or is not, in whatever state it is."""
+        self.history.do(kind(number))
+        self.history.do(c.Claim(number, 1))
+
+    @some(WAITING)
+    @rule(pick=picks)
+    def give_offer(self, pick: int) -> None:
+        self.history.do(c.GiveOffer(self.history.booking(pick, (WAITING,))))
+
+    @some(WAITING)
+    @rule(pick=picks, to=st.sampled_from(["front", "back", "after"]), after=picks)
+    def move(self, pick: int, to: str, after: int) -> None:
+        waiting = (WAITING,)
+        booking, other = self.history.booking(pick, waiting), self.history.booking(after, waiting)
+        self.history.do(c.Move(booking, to, other if to == "after" else None))
+
+    @rule(quota=picks, size=sizes, open_size=st.none() | st.integers(0, 3), demote=flags)
+    def change_sizes(self, quota: int, size: int | None, open_size: int | None, demote: bool) -> None:
+        changes = {} if open_size is None else {"open_size": open_size}
+        self.history.do(c.ChangePool(changes, {self.history.quota(quota): size}, demote))
+
+    @precondition(lambda self: len(self.history.log) > 20)
+    @rule(book=requests)
+    def pause_for_a_while(self, book: Any) -> None:
+        self.history.do(c.ChangePool({"status": "paused"}))
+        self.ask(*book)
+        self.history.do(c.Book(replace(book[0], id="Z"), 1, self.history.quota(book[2]), by="staff:Ida"))
+        self.history.do(c.Cancel(self.history.booking(book[2])))
+        self.history.do(c.ChangePool({"status": "open"}))
+
+    @precondition(lambda self: len(self.history.log) > 30)
+    @rule(status=st.sampled_from(["closed", "cancelled"]), open_again=flags)
+    def close(self, status: str, open_again: bool) -> None:
+        self.history.do(c.ChangePool({"status": status}))
+        if open_again:
+            self.history.do(c.ChangePool({"status": "open"}))
+
+    @precondition(lambda self: len(self.history.log) > 15)
+    @rule(change=st.tuples(st.just("policy"), any_policy()) | st.tuples(st.just("quota"), quotas))
+    def change_rules(self, change: tuple[str, Any]) -> None:
+        """Another policy; or the last quota goes and another comes, which is refused while it is in use."""
+        kind, value = change
+        if kind == "policy":
+            self.history.do(c.ChangePool({"policy": value}))
+        else:
+            kept = self.history.view.pool.quotas[:-1]
+            keys = {old.key for old in kept}
+            key = next(f"q{index}" for index in range(9) if f"q{index}" not in keys)
+            self.history.do(c.ChangePool({"quotas": (*kept, replace(value, key=key))}))
+
+    @precondition(lambda self: any(quota.by_units for quota in self.history.view.pool.quotas))
+    @rule(quota=picks, units=st.lists(st.tuples(attributes, starts), min_size=1, max_size=2))
+    def add_units(self, quota: int, units: list[tuple[dict[str, Any], int | None]]) -> None:
+        keys = [one.key for one in self.history.view.pool.quotas if one.by_units]
+        self.history.do(c.AddUnits(self.units_for(keys[quota % len(keys)], units)))
+
+    @precondition(lambda self: self.history.view.units)
+    @rule(pick=picks, again=flags)
+    def close_unit(self, pick: int, again: bool) -> None:
+        unit = self.history.view.units[self.history.unit(pick)]
+        self.history.do(c.CloseUnit(unit.label))
+        if again:
+            self.history.do(c.AddUnits(({"label": unit.label, "quota": unit.quota},)))
+
+    @precondition(handed_back)
+    @rule(pick=picks, action=st.sampled_from(["again", "free", "close", "shrug"]))
+    def resolve(self, pick: int, action: str) -> None:
+        self.history.do(c.Resolve(self.history.opening(pick), action))
+
+    @precondition(handed_back)
+    @rule(pick=picks, party=parties, quantity=quantities)
+    def book_what_was_handed_back(self, pick: int, party: Party, quantity: int) -> None:
+        opening = self.history.view.openings.get(self.history.opening(pick))
+        assert opening is not None
+        self.history.do(c.Book(party, quantity, opening.quota, opening=opening.number, by="staff:Ida"))
+
+    @rule(steps=st.sampled_from([None, 0, 1, 2]))
+    def fill(self, steps: int | None) -> None:
+        self.history.do(c.Fill(steps))
+
+    # Time.
+
+    @rule(by=st.sampled_from([SECOND, MINUTE, MINUTE, 10 * MINUTE, 24 * HOUR]))
+    def time_passes(self, by: int) -> None:
+        self.history.now += by
+
+    @rule()
+    def tick(self) -> None:
+        self.history.do(c.Tick())
+
+    @precondition(lambda self: self.history.view.due_at is not None)
+    @rule(early=st.sampled_from([0, 0, 1]))
+    def tick_when_due(self, early: int) -> None:
+        """The clock jumps to the next due instant, or to just before it."""
+        self.history.now = max(self.history.now, (self.history.view.due_at or 0) - early)
+        self.history.do(c.Tick())
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = settings(max_examples=2 * settings().max_examples, stateful_step_count=50)

@@ -1,0 +1,41 @@
+"""Every scenario again, on the real engine with a real database behind it; afterwards all promises hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import SyncHoldfast, TestClock, open_sync
+from holdfast.testing import Scenario, play, read
+from holdfast.testing.engine_world import EngineWorld
+from testbed.postgres import fresh_database
+
+FOLDER = Path(__file__).parent.parent / "core" / "scenarios"
+FILES = sorted(FOLDER.glob("*.txt"))
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def hf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncHoldfast]:
+    if request.param == "sqlite":
+        with open_sync(
+            f"sqlite:///{tmp_path_factory.mktemp('scenarios')}/holdfast.db", clock=TestClock()
+        ) as hf:
+            yield hf
+        return
+    with (
+        fresh_database(request.getfixturevalue("postgres_server_url")) as url,
+        open_sync(url, clock=TestClock()) as hf,
+    ):
+        yield hf
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_scenarios(hf: SyncHoldfast, path: Path) -> None:
+    for scenario in read(path.read_text(encoding="utf-8"), f"tests/core/scenarios/{path.name}"):
+        _play(scenario, hf)
+
+
+def _play(scenario: Scenario, hf: SyncHoldfast) -> None:
+    play(scenario, EngineWorld(hf))

@@ -1,0 +1,23 @@
+"""For the end of any test on a database: every promise holds, whatever the test has done."""
+
+from __future__ import annotations
+
+from holdfast.config import make_store
+from holdfast.verify import Report, verify
+
+
+async def verified(url: str) -> Report:
+    """What `holdfast verify` says of a database, open elsewhere or not."""
+    store = make_store(url)
+    await store.open()
+    try:
+        return await verify(store)
+    finally:
+        await store.close()
+
+
+async def assert_verified(url: str) -> Report:
+    """Fails with every problem that there is."""
+    report = await verified(url)
+    assert report.whole, f"\n{report}"
+    return report
