@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar, cast
 
-from holdfast import ids, inputs
+from holdfast import ids, inputs, tokens
 from holdfast.answers import Answer, digest_of
 from holdfast.clock import Clock
 from holdfast.core import commands as c
@@ -48,13 +48,17 @@ class Door:
         digest: bytes | None = None,
         dry_run: bool = False,
     ) -> Answer:
+        try:
+            inputs.said(command)
+            if key is not None:
+                inputs.text(key, "idempotency_key", 255, empty=False)
+        except inputs.Bad as bad:
+            return bad.refusal
         loop = asyncio.get_running_loop()
+        # A dry run changes nothing and may be asked again and again: a key has nothing to keep.
+        key = None if dry_run else key
         job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run)
         if key is not None:
-            try:
-                inputs.text(key, "idempotency_key", 255, empty=False)
-            except inputs.Bad as bad:
-                return bad.refusal
             job.digest = digest or digest_of(pool_id, command)
         job.give_up_at = loop.time() + _GIVE_UP_S
         self.engine.lane.submit(job)
@@ -91,6 +95,25 @@ class Door:
             self._ours.add(found[0])
         return cast(Booking | Refusal, await self.submit(named[0], make(named[1]), key))
 
-    async def _read(self, pool: str, read: Callable[[int], Awaitable[T]]) -> T | Refusal:
+    async def _is_ours(self, pool_id: int) -> bool:
+        return pool_id in self._ours or await self._pool_id(ids.pool_text(pool_id)) is not None
+
+    async def _on_offer(
+        self, token: str, make: Callable[[int, int], c.Command], key: str | None = None
+    ) -> Booking | Refusal:
+        found = tokens.offer_of_token(self.secret, token)
+        if found is None or not await self._is_ours(found[0]):
+            return Refusal("unknown", "This link is not one of ours, or not whole.", "token")
+        pool_id, number, seq = found
+        return cast(Booking | Refusal, await self.submit(pool_id, make(number, seq), key))
+
+    async def _read(
+        self, pool: str, read: Callable[[int], Awaitable[T]], *, after: int = 0, limit: int = 1
+    ) -> T | Refusal:
+        try:
+            inputs.whole(after, "after", most=2**63 - 1)
+            inputs.whole(limit, "limit", 1)
+        except inputs.Bad as bad:
+            return bad.refusal
         pool_id = await self._pool_id(pool)
         return unknown("pool", pool) if pool_id is None else await read(pool_id)

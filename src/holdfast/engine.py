@@ -257,8 +257,10 @@ class _Batch:
             if (loaded.view.pool.org, loaded.view.pool.key) == (pool.org, pool.key)
         ]
         if made or await tx.rows("find_pool", pool.org, pool.key):
-            refusal = Refusal("exists", f"There is a pool {pool.key!r} already.", "key")
-            self.answers.append((job, refusal))
+            # No lock keeps another process from making it just now; if so, it did under this very key, maybe.
+            await self._remember_requests(tx)
+            if not self._answered_before(job):
+                self._keep(job, Refusal("exists", f"There is a pool {pool.key!r} already.", "key"))
             return
         loaded = Loaded(pool.id, View(), log_hash=GENESIS)
         decision = decide(loaded.view, job.command, self.writer.now)
@@ -276,8 +278,12 @@ class _Batch:
                 return
             ticked.add(loaded.pool_id)
             if not isinstance(job.command, c.Tick):
-                self.put_back.append(job)
-                await self._decide(loader, loaded, c.Tick())
+                failed = await self._decide(loader, loaded, c.Tick())
+                if isinstance(failed, Exception):
+                    # It would fail the next time too, and the command would come back for ever.
+                    self.answers.append((job, failed))
+                else:
+                    self.put_back.append(job)
                 return
         if self._answered_before(job):
             return

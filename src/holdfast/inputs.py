@@ -56,6 +56,21 @@ def whole(value: object, field: str, least: int = 0, most: int = 2**31 - 1) -> i
     return value
 
 
+# What callers put into commands in their own words, and as numbers with the least that each can be.
+_WORDS: Final = ("by", "why", "quota", "if_full", "label", "action", "to")
+_NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
+
+
+def said(command: object) -> None:
+    """Check the words and numbers of a command, whichever of them it has."""
+    for name in _WORDS:
+        if (value := getattr(command, name, None)) is not None:
+            text(value, name)
+    for name, least in _NUMBERS.items():
+        if (value := getattr(command, name, None)) is not None:
+            whole(value, name, least)
+
+
 def instant(value: object, field: str) -> Instant | None:
     """An aware datetime, or text of one in ISO 8601."""
     if value is None:
@@ -125,23 +140,23 @@ def price(value: Price | Mapping[str, Any] | None, field: str = "price") -> Pric
     currency = text(known.get("currency"), f"{field}.currency", 3)
     if not re.fullmatch(r"[A-Z]{3}", currency):
         raise Bad(f"{field}.currency", "A currency is three capital letters, as in ISO 4217.")
-    return Price(whole(known.get("amount"), f"{field}.amount", most=2**53), currency)
+    return Price(whole(known.get("amount"), f"{field}.amount", most=10**12), currency)
 
 
 def wants(value: Wants | Mapping[str, Any] | None) -> Wants | None:
     if value is None:
         return None
     if isinstance(value, Wants):
-        return value
-    known = _fields(value, "wants", {"attributes", "from_at", "until_at"})
-    condition = known.get("attributes")
+        times = [(name, getattr(value, name)) for name in ("from_at", "until_at")]
+        at = {name: None if at is None else whole(at, f"wants.{name}", most=2**53) for name, at in times}
+        condition = value.attributes
+    else:
+        known = _fields(value, "wants", {"attributes", "from_at", "until_at"})
+        at = {name: instant(known.get(name), f"wants.{name}") for name in ("from_at", "until_at")}
+        condition = known.get("attributes")
     if condition is not None and (found := condition_problem(condition)):
         raise Bad("wants.attributes", f"In wants: {found}.")
-    return Wants(
-        None if condition is None else mapping(condition, "wants.attributes"),
-        instant(known.get("from_at"), "wants.from_at"),
-        instant(known.get("until_at"), "wants.until_at"),
-    )
+    return Wants(None if condition is None else mapping(condition, "wants.attributes"), **at)
 
 
 def quotas(value: object) -> tuple[tuple[Quota, ...], list[dict[str, Any]]]:
@@ -217,7 +232,7 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
         elif name == "price":
             made[name] = price(value)
         elif name == "questions":
-            made[name] = tuple(mapping(item, f"questions[{i}]") for i, item in enumerate(value or ()))
+            made[name] = _questions(value)
         elif name == "attributes":
             made[name] = mapping(value, name)
         elif name == "quotas":
@@ -240,6 +255,12 @@ def _policy(value: object, base: Pool | None) -> Policy:
     if isinstance(made, Refusal):
         raise Bad(made.field or "policy", made.sentence)
     return made
+
+
+def _questions(value: object) -> tuple[dict[str, Any], ...]:
+    if not isinstance(value, list | tuple) or len(value) > _ATTRIBUTES_MAX:
+        raise Bad("questions", f"questions must be a list of at most {_ATTRIBUTES_MAX} objects.")
+    return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(value))
 
 
 def _zone(value: object) -> str:

@@ -20,6 +20,7 @@ from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.lookups import Lookups
 from holdfast.people_commands import PeopleCommands
+from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ class Holdfast(StaffCommands, PeopleCommands, Lookups):
         """Do now what is due, in one pool or in all; how many pools had something due."""
         if pool is None:
             return await self.ticker.tick_due()
-        await self._on_pool(pool, c.Tick())
-        return 1
+        answer = await self._on_pool(pool, c.Tick(by="staff"))
+        return int(isinstance(answer, Outcome) and bool(answer.events))
 
     async def advance(self, to: datetime | Instant | None = None, *, seconds: float = 0) -> None:
         """Move a TestClock; all that falls due on the way happens in order, each at its own instant."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast import ids
+from holdfast import ids, inputs
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
 from holdfast.shapes import Booking, Explanation, PoolState
@@ -38,15 +38,27 @@ class Lookups(Door):
         after: int = 0,
         limit: int = 100,
     ) -> list[Booking] | Refusal:
-        return await self._read(pool, lambda i: self.reads.bookings(i, state, party, after, limit))
+        try:
+            for name, word in (("state", state), ("party", party)):
+                if word is not None:
+                    inputs.text(word, name)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._read(
+            pool, lambda i: self.reads.bookings(i, state, party, after, limit), after=after, limit=limit
+        )
 
     async def line(self, pool: str, *, after: int = 0, limit: int = 100) -> list[Booking] | Refusal:
         """The line in order, from behind a position."""
-        return await self._read(pool, lambda i: self.reads.line(i, after, limit))
+        return await self._read(pool, lambda i: self.reads.line(i, after, limit), after=after, limit=limit)
 
     async def position(self, booking: str) -> int | Refusal | None:
         key = await self.reads.booking_key(booking, self.org)
-        return key if isinstance(key, Refusal) else await self.reads.position(*key)
+        if isinstance(key, Refusal):
+            return key
+        position = await self.reads.position(*key)
+        missing = position is None and await self.reads.booking(*key) is None
+        return unknown("booking", booking) if missing else position
 
     async def room(self, pool: str) -> dict[str, int | None] | Refusal:
         """What is free, by quota; None is unlimited."""
@@ -57,7 +69,7 @@ class Lookups(Door):
         return await self._read(pool, self.reads.stats)
 
     async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[dict[str, Any]] | Refusal:
-        return await self._read(pool, lambda i: self.reads.log(i, after, limit))
+        return await self._read(pool, lambda i: self.reads.log(i, after, limit), after=after, limit=limit)
 
     async def explain(self, booking: str) -> list[Explanation] | Refusal:
         """Why a booking is where it is: every decision about it, with its reason."""
@@ -72,4 +84,4 @@ class Lookups(Door):
 
     async def messages(self, pool: str, *, limit: int = 100) -> list[dict[str, Any]] | Refusal:
         """What was put into the outbox, in order."""
-        return await self._read(pool, lambda i: self.reads.messages(i, limit))
+        return await self._read(pool, lambda i: self.reads.messages(i, limit), limit=limit)

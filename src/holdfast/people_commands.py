@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from holdfast import inputs, tokens
+from holdfast import inputs
 from holdfast.core import commands as c
 from holdfast.core.model import Party, Price, Wants
 from holdfast.core.refusals import Refusal, unknown
@@ -93,23 +93,18 @@ class PeopleCommands(Door):
         idempotency_key: str | None = None,
     ) -> Booking | Refusal:
         """Take what was offered, by the offer's token."""
-        found = tokens.offer_of_token(self.secret, token)
-        if found is None:
-            return Refusal("unknown", "This link is not one of ours, or not whole.", "token")
-        pool_id, number, seq = found
-        command = c.Claim(number, seq, quantity, by)
-        return cast(Booking | Refusal, await self.submit(pool_id, command, idempotency_key))
+        return await self._on_offer(
+            token, lambda number, seq: c.Claim(number, seq, quantity, by), idempotency_key
+        )
 
     async def decline(
         self, token_or_booking: str, *, by: str = "party", idempotency_key: str | None = None
     ) -> Booking | Refusal:
         """Say no to an offer, by its token; or to the live offer of a booking."""
-        found = tokens.offer_of_token(self.secret, token_or_booking) if "." in token_or_booking else None
-        if found is None:
-            return await self._on_booking(
-                token_or_booking, lambda number: c.Decline(number, None, by), idempotency_key
+        if "." in token_or_booking:
+            return await self._on_offer(
+                token_or_booking, lambda number, seq: c.Decline(number, seq, by), idempotency_key
             )
-        pool_id, number, seq = found
-        return cast(
-            Booking | Refusal, await self.submit(pool_id, c.Decline(number, seq, by), idempotency_key)
+        return await self._on_booking(
+            token_or_booking, lambda number: c.Decline(number, None, by), idempotency_key
         )

@@ -10,9 +10,11 @@ from holdfast import ids, tokens
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.explain import explain
 from holdfast.core.model import OFFERED, WAITING, Tally
+from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
 from holdfast.core.view import View
+from holdfast.inputs import KEY
 from holdfast.shapes import (
     Booking,
     Explanation,
@@ -46,7 +48,7 @@ class Reads:
             found = await reader.rows("pool_org", pool_id)
             if found and found[0][0] == org:
                 return pool_id
-        by_key = await reader.rows("find_pool", org, name)
+        by_key = await reader.rows("find_pool", org, name) if KEY.fullmatch(name) else ()
         return by_key[0][0] if by_key else None
 
     async def booking_key(self, name: str, org: str) -> tuple[int, int] | Refusal:
@@ -58,16 +60,18 @@ class Reads:
         if key is not None:
             found = await reader.rows("pool_org", key[0])
             return key if found and found[0][0] == org else unknown("booking", name)
-        matches = await reader.rows("find_reference", name.upper(), org)
-        if len(matches) != 1:
-            return unknown("booking", name)
-        return matches[0][0], matches[0][1]
+        matches = []
+        for pool_id, numbers in await reader.rows("pools_of_org", org):
+            number = number_of(pool_id, name.upper())
+            if number is not None and 0 < number <= numbers:
+                matches.append((pool_id, number))
+        return matches[0] if len(matches) == 1 else unknown("booking", name)
 
     async def pool(self, pool_id: int) -> PoolState:
         return pool_shape(await self.view(pool_id, units=True), self._clock.now())
 
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
-        found = await self._store.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
+        found = await self._store.reader().rows("read_pools", org, after, max(0, min(limit, PAGE_MAX)))
         return [await self.pool(row[0]) for row in found]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:

@@ -18,7 +18,7 @@ from holdfast.core import line, model
 from holdfast.core.model import ENDED, OFFERED, WAITING, Instant, Party, Pool, Price
 from holdfast.core.policy import as_document
 from holdfast.core.refusals import Refusal
-from holdfast.core.room import UNLIMITED, is_open, placement, room
+from holdfast.core.room import UNLIMITED, is_open, need_all_units, placement, room
 from holdfast.core.view import View
 
 
@@ -124,33 +124,35 @@ def optional_datetime(instant: Instant | None) -> datetime | None:
 def booking_shape(view: View, number: int, now: Instant) -> Booking:
     """A booking of a view, without its tokens: this is what may be stored. See `with_tokens`."""
     b, pool = view.bookings[number], view.pool
-    position = line.position(view, b.place) if b.state == WAITING else b.position
-    taken = b.offer_quantity if b.state == OFFERED else b.quantity
+    waiting = b.state == WAITING
+    position = line.position(view, b.place) if waiting else b.position
+    # By position, in the order of the fields: this is made for every answer.
     return Booking(
-        id=ids.booking_text(pool.id, number),
-        reference=b.reference,
-        pool=ids.pool_text(pool.id),
-        quota=b.quota,
-        party=b.party,
-        quantity=b.quantity,
-        units=b.units,
-        state=b.state,
-        position=position,
-        ahead=position - 1 if position is not None and b.state == WAITING else None,
-        attempts=b.attempts,
-        round=b.round,
-        offered_at=optional_datetime(b.offered_at),
-        expires_at=optional_datetime(b.expires_at),
-        seconds_left=None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
-        confirmed_at=optional_datetime(b.confirmed_at),
-        price=b.price,
-        total=Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
-        placement=_placement(view, b, taken),
-        answers={},
-        created_at=to_datetime(b.created_at),
-        updated_at=to_datetime(b.updated_at),
-        split_from=ids.booking_text(pool.id, b.split_from) if b.split_from else None,
-        offer=_live_offer(b) if b.state == OFFERED else None,
+        ids.booking_text(pool.id, number),
+        b.reference,
+        ids.pool_text(pool.id),
+        b.quota,
+        b.party,
+        b.quantity,
+        b.units,
+        b.state,
+        position,
+        position - 1 if waiting and position is not None else None,
+        b.attempts,
+        b.round,
+        optional_datetime(b.offered_at),
+        optional_datetime(b.expires_at),
+        None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
+        optional_datetime(b.confirmed_at),
+        b.price,
+        Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
+        _placement(view, b),
+        {},
+        to_datetime(b.created_at),
+        to_datetime(b.updated_at),
+        ids.booking_text(pool.id, b.split_from) if b.split_from else None,
+        None,
+        _live_offer(b) if b.state == OFFERED else None,
     )
 
 
@@ -164,13 +166,14 @@ def with_tokens(booking: Booking, secret: str) -> Booking:
     return msgspec.structs.replace(booking, edit_token=tokens.edit_token(secret, booking.id), offer=offer)
 
 
-def _placement(view: View, b: model.Booking, taken: int) -> str | None:
+def _placement(view: View, b: model.Booking) -> str | None:
     """Quota, open or line. Exact for who came last; `reads` corrects it where a quota overflows."""
     if b.state == WAITING:
         return "line"
     if b.state in ENDED:
         return None
     quota = view.pool.quota(b.quota)
+    taken = b.offer_quantity if b.state == OFFERED else b.quantity
     return placement(quota, view.tallies[b.quota].used - taken, taken) if quota else "quota"
 
 
@@ -182,6 +185,8 @@ def _live_offer(b: model.Booking) -> Offer:
 def pool_shape(view: View, now: Instant) -> PoolState:
     """A pool as it stands."""
     pool = view.pool
+    if any(quota.by_units for quota in pool.quotas):
+        need_all_units(view)
     return PoolState(
         id=ids.pool_text(pool.id),
         key=pool.key,

@@ -39,6 +39,9 @@ class StaffCommands(Door):
                     "key", "A key has small letters, digits, - and _, and starts with one of the former."
                 )
             made, listed = inputs.pool_fields({**fields, "quotas": quotas}, None)
+            inputs.text(by, "by")
+            if preset is not None:
+                inputs.text(preset, "preset")
             rules = policies.make(preset, inputs.mapping(policy or {}, "policy"))
             if isinstance(rules, Refusal):
                 return rules
@@ -71,6 +74,7 @@ class StaffCommands(Door):
             base = (await self.reads.view(pool_id)).pool
             made, _ = inputs.pool_fields(fields, base)
             for key, size in (sizes or {}).items():
+                inputs.text(key, "sizes")
                 if size is not None:
                     inputs.whole(size, f"sizes.{key}", most=10_000_000)
         except inputs.Bad as bad:
@@ -121,6 +125,9 @@ class StaffCommands(Door):
             if isinstance(found, Refusal):
                 return found
             to, other = "after", found[1]
+            mine = await self.reads.booking_key(booking, self.org)
+            if not isinstance(mine, Refusal) and mine[0] != found[0]:
+                return unknown("booking", after)
         return await self._on_booking(booking, lambda number: c.Move(number, to, other, why, by))
 
 

@@ -44,6 +44,7 @@ class Ticker:
         self._tick = tick
         self._forget = forget
         self._forget_at: Instant = 0
+        self._forgetting: asyncio.Future[None] | None = None
         self._woken = asyncio.Event()
         self._next_at: Instant | None = None
         self._ticking: dict[int, asyncio.Task[None]] = {}
@@ -60,6 +61,8 @@ class Ticker:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._forgetting is not None:
+            await asyncio.gather(self._forgetting, return_exceptions=True)
 
     def wake(self) -> None:
         """Something may be due earlier than was thought."""
@@ -88,7 +91,9 @@ class Ticker:
         now = self._clock.now()
         if now >= self._forget_at:
             self._forget_at = now + _FORGET
-            await self._forget(now - _KEPT)
+            # A task of its own: closing stops the ticker, but never a transaction in the middle.
+            self._forgetting = asyncio.ensure_future(self._forget(now - _KEPT))
+            await asyncio.shield(self._forgetting)
 
     async def _sleep_until_due(self) -> None:
         self._woken.clear()

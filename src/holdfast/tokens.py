@@ -11,11 +11,13 @@ import base64
 import hashlib
 import hmac
 import secrets
+from functools import lru_cache
 from typing import Final
 
 from holdfast.ids import booking_number
 
-_MAC_BYTES: Final = 20
+# A multiple of three, so that its base64 ends without padding.
+_MAC_BYTES: Final = 21
 
 
 def new_secret() -> str:
@@ -30,7 +32,7 @@ def edit_token(secret: str, booking: str) -> str:
 def booking_of_edit_token(secret: str, token: str) -> tuple[int, int] | None:
     """The (pool, number) of a true edit token."""
     name, mac = token[:22], token[22:]
-    if not hmac.compare_digest(mac.encode(), _mac(secret, "edit", name).encode()):
+    if not token.isascii() or not hmac.compare_digest(mac.encode(), _mac(secret, "edit", name).encode()):
         return None
     return booking_number(name)
 
@@ -44,12 +46,17 @@ def offer_token(secret: str, booking: str, seq: int) -> str:
 def offer_of_token(secret: str, token: str) -> tuple[int, int, int] | None:
     """The (pool, number, seq) of a true offer token."""
     name, _, mac = token.partition(".")
-    if not hmac.compare_digest(mac.encode(), _mac(secret, "offer", name).encode()):
+    if not token.isascii() or not hmac.compare_digest(mac.encode(), _mac(secret, "offer", name).encode()):
         return None
     found = booking_number(name[:22])
     return (*found, int(name[22:], 16)) if found else None
 
 
 def _mac(secret: str, purpose: str, name: str) -> str:
-    raw = hmac.digest(secret.encode(), f"{purpose}:{name}".encode(), hashlib.sha256)
-    return base64.urlsafe_b64encode(raw[:_MAC_BYTES]).decode().rstrip("=")
+    raw = hashlib.blake2b(f"{purpose}:{name}".encode(), key=_key(secret), digest_size=_MAC_BYTES).digest()
+    return base64.b64encode(raw, b"-_").decode()
+
+
+@lru_cache(16)
+def _key(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
+from holdfast.core import book, evolve, fairness, fill, line, promises, room, search, staff
 from holdfast.core import commands as c
 from holdfast.core import decide as door
-from holdfast.core import evolve, fairness, fill, line, obey, promises, room, staff
 from holdfast.core.model import Quota
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -28,7 +28,7 @@ def test_a_world_left_alone_keeps_its_promises() -> None:
 
 
 def test_no_oversell_notices_room_that_is_not_there(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(obey, "room", lambda *_, **__: 99)
+    monkeypatch.setattr(book, "room", lambda *_, **__: 99)
     assert "no_oversell" in one_seat("checkout").do(c.Book(ANN), c.Book(BEA)).broken()
 
 
@@ -39,7 +39,7 @@ def test_no_oversell_notices_a_pool_that_became_too_small(monkeypatch: Patch) ->
 
 
 def test_no_oversell_notices_a_unit_that_two_have(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(obey, "free_units", lambda view, quota, now: list(view.units.values()))
+    monkeypatch.setattr(book, "free_units", lambda view, quota, now: list(view.units.values()))
     world = two_units().do(c.Book(ANN, units=("12A",)), c.Book(BEA, units=("12A",)))
     assert world.broken() == {"no_oversell"}
 
@@ -51,7 +51,7 @@ def test_one_live_offer_notices_an_offer_that_was_never_settled(monkeypatch: Pat
 
 
 def test_one_place_in_line_notices_a_second_one(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(obey, "_already_there", lambda *_: None)
+    monkeypatch.setattr(book, "_already_there", lambda *_: None)
     world = one_seat().do(c.Book(ANN), wait(BEA), wait(BEA))
     assert world.broken() == {"one_place_in_line"}
 
@@ -99,7 +99,7 @@ def test_units_agree_notices_a_unit_that_nobody_gave_back(monkeypatch: Patch) ->
 
 
 def test_units_agree_notices_seats_without_units(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(obey, "_units_for", lambda *_: ())
+    monkeypatch.setattr(book, "_units_for", lambda *_: ())
     assert two_units().do(c.Book(ANN)).broken() == {"units_agree"}
 
 
@@ -122,7 +122,7 @@ def test_deadlines_kept_notices_a_hold_without_an_end() -> None:
 
 
 def test_passed_over_notices_a_newcomer_who_jumps_the_line(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(obey, "line_could_use", lambda *_: False)
+    monkeypatch.setattr(book, "line_could_use", lambda *_: False)
     world = one_seat().do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2), c.Book(DAN))
     assert world.judged(fairness.passed_over) == ["booking 3 came before 2, who could have used the room"]
 
@@ -144,7 +144,7 @@ def test_against_the_rules_notices_one_offer_too_many(monkeypatch: Patch) -> Non
 
 
 def test_against_the_rules_notices_a_second_turn(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(fill, "_unfit", lambda view, slot, booking: None)
+    monkeypatch.setattr(search, "_unfit", lambda view, slot, booking: None)
     world = one_seat(cooldown="0s").do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2))
     assert "booking 2 was served though it had had its turn in this round" in world.judged(
         fairness.against_the_rules
@@ -174,7 +174,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "changes cannot be taken back": (View, "put", put_for_good),
     "the line is not served": (door, "fill", lambda *_: None),
     "the open share has no end": (room, "overflow", lambda view, aside=True: 0),
-    "it is never too late": (fill, "_too_late", lambda work, slot: False),
+    "it is never too late": (search, "too_late", lambda work, slot: False),
     "openings never end": (door, "end_openings", lambda work: None),
     "a small pool keeps everybody": (staff, "_losers", lambda view, pool: []),
 }

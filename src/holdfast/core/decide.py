@@ -14,6 +14,7 @@ from typing import Any, Final
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import obey, staff
+from holdfast.core.book import book
 from holdfast.core.due import due, wake
 from holdfast.core.fill import fill
 from holdfast.core.line import position
@@ -92,7 +93,7 @@ def _end_with_pool(work: Work, booking: Booking) -> None:
 
 
 _OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
-    c.Book: obey.book,
+    c.Book: book,
     c.Confirm: obey.confirm,
     c.Cancel: obey.cancel,
     c.Extend: obey.extend,

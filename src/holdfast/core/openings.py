@@ -37,6 +37,16 @@ def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
     return opening
 
 
+def end_outgrown(work: Work) -> None:
+    """An opening that nobody is considering ends when more room appears: what is free then is a new one."""
+    view = work.view
+    for opening in list(view.openings.values()):
+        idle = opening.state in ("open", "freed") and not view.tallies[opening.quota].offered
+        if opening.unit is None and idle and opening.quota in work.grown:
+            work.emit(e.OpeningEnded(work.now, opening.number, "outgrown"), by="rule")
+    work.grown.clear()
+
+
 def hand_back(
     work: Work, quota: Quota, unit: Unit | None, reasons: tuple[Mapping[str, Any], ...], *, too_late: bool
 ) -> None:

@@ -20,7 +20,7 @@ from typing import Final
 
 from holdfast.core.conditions import matches
 from holdfast.core.model import Instant, Quota, Unit, Wants
-from holdfast.core.view import View
+from holdfast.core.view import Need, View
 
 UNLIMITED: Final = 2**31
 
@@ -70,6 +70,12 @@ def free_units(view: View, quota: str, now: Instant) -> list[Unit]:
     return sorted(free, key=lambda unit: unit.ordinal)
 
 
+def need_all_units(view: View) -> None:
+    """Of a very large pool only the first free units are loaded: before a no or a choice, ask for all."""
+    if not view.units_whole:
+        raise Need("units")
+
+
 def is_open(unit: Unit, now: Instant) -> bool:
     return not unit.closed and (unit.starts_at is None or unit.starts_at > now)
 
@@ -94,7 +100,7 @@ def best_available(units: Sequence[Unit], count: int, including: Unit | None = N
         return ()
     for start in range(len(units) - count + 1):
         run = units[start : start + count]
-        if (including is None or including in run) and _side_by_side(run):
+        if (including is None or including in run) and side_by_side(run):
             return tuple(run)
     if including is None:
         return tuple(units[:count])
@@ -102,7 +108,7 @@ def best_available(units: Sequence[Unit], count: int, including: Unit | None = N
     return (including, *others[: count - 1])
 
 
-def _side_by_side(run: Sequence[Unit]) -> bool:
+def side_by_side(run: Sequence[Unit]) -> bool:
     return all(
         right.ordinal == left.ordinal + 1 and right.attributes.get("row") == left.attributes.get("row")
         for left, right in pairwise(run)

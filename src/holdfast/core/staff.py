@@ -13,11 +13,12 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import problem as condition_problem
-from holdfast.core.fill import give_offer, look_for, promote, window_end
-from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Opening, Pool
+from holdfast.core.fill import give_offer, promote
+from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Opening, Pool, Quota
 from holdfast.core.openings import opening_of
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
 from holdfast.core.room import overflow, room, taken
+from holdfast.core.search import look_for, window_end
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
@@ -61,6 +62,8 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
     # The latest to arrive goes first, so that among the demoted the order of arrival stays.
     for booking in losers:
         _demote(work, booking, has_line=pool.policy.promotion is not None)
+    larger = pool.open_size > view.pool.open_size
+    work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
     work.emit(e.PoolChanged(work.now, pool, command.why))
     return Done(facts={"demoted": [booking.number for booking in losers]})
 
@@ -136,6 +139,10 @@ def _losers(view: View, pool: Pool) -> list[Booking]:
             used[booking.quota] -= booking.offer_quantity or booking.quantity
             losers.append(booking)
     return losers
+
+
+def _grows(old: Quota | None, new: Quota) -> bool:
+    return old is not None and old.size is not None and (new.size is None or new.size > old.size)
 
 
 def _demote(work: Work, booking: Booking, *, has_line: bool) -> None:

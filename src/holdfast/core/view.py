@@ -125,7 +125,10 @@ class View:
     @property
     def waiting(self) -> int:
         """How many are in line."""
-        return sum(tally.waiting for tally in self.tallies.values())
+        total = 0
+        for tally in self.tallies.values():
+            total += tally.waiting
+        return total
 
     @property
     def offers_live(self) -> int:

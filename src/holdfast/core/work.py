@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core.evolve import evolve
-from holdfast.core.model import TAKES_ROOM, Booking, Instant, Party
+from holdfast.core.model import OFFERED, TAKES_ROOM, Booking, Instant, Party
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 
@@ -53,7 +53,7 @@ _RELEASING: Final = (e.Expired, e.Cancelled, e.Closed, e.Declined, e.Lapsed, e.D
 class Work:
     """The view, the instant, and the growing list of events and messages."""
 
-    __slots__ = ("by", "entries", "freed", "messages", "now", "view")
+    __slots__ = ("by", "entries", "freed", "grown", "messages", "now", "view")
 
     def __init__(self, view: View, now: Instant, by: str) -> None:
         self.view = view
@@ -63,6 +63,8 @@ class Work:
         self.messages: list[Message] = []
         # What became free in this decision: (quota, unit label or None).
         self.freed: set[tuple[str, str | None]] = set()
+        # Quotas by number whose room has grown in it, other than by an offer that came to nothing.
+        self.grown: set[str] = set()
 
     def emit(self, event: e.Event, party: Party | None = None, by: str | None = None) -> None:
         """It happened: note it and change the view by it."""
@@ -89,3 +91,5 @@ class Work:
         if booking.state in TAKES_ROOM:
             labels: tuple[str | None, ...] = booking.units or (None,)
             self.freed.update((booking.quota, label) for label in labels)
+            if booking.state != OFFERED and not booking.units:
+                self.grown.add(booking.quota)

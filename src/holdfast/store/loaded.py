@@ -65,6 +65,9 @@ class Memory:
     def keep(self, loaded: Loaded) -> None:
         """Remember a pool as a committed batch has left it."""
         view = loaded.view
+        if not view.units_whole:
+            self._standings.pop(loaded.pool_id, None)
+            return
         openings = {n: o for n, o in view.openings.items() if o.state in ("open", "freed", "handed_back")}
         tried = {key: True for key in view.tried if key[0] in openings}
         units = {label: unit for label, unit in view.units.items() if not unit.closed}

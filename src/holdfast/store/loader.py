@@ -28,6 +28,7 @@ from holdfast.store.loaded import Loaded, Memory, Standing
 
 DUE_MAX: Final = 200
 _UNITS_MAX: Final = 1_000
+_ALL_UNITS: Final = 2**31 - 1
 _GROUPS_MAX: Final = 2_000
 _HEADS: Final = 64
 _MORE: Final = 256
@@ -107,6 +108,7 @@ class Loader:
         if loaded.view.units_made:
             units = [rows.unit_of(row) for row in await self._rows("units", loaded.pool_id, _UNITS_MAX)]
             self._add_units(loaded, sorted(units, key=lambda unit: unit.ordinal))
+            loaded.view.units_whole = len(units) < _UNITS_MAX
         if loaded.view.openings_made:
             await self._load_openings(loaded)
 
@@ -117,6 +119,9 @@ class Loader:
         if loaded.openings:
             for number, booking in await self._rows("tries_of", loaded.pool_id, list(loaded.openings)):
                 loaded.view.tried[number, booking] = True
+            labels = [opening.unit for opening in loaded.openings.values() if opening.unit is not None]
+            if missing := [label for label in labels if label not in loaded.view.units]:
+                await self._load_units(loaded, missing)
 
     async def _load_due(self, loaded: Loaded) -> None:
         due = await self._rows("bookings_due", loaded.pool_id, self.now, DUE_MAX + 1)
@@ -211,6 +216,9 @@ class Loader:
         elif need.what == "more":
             await self._load_members(loaded, need.detail, _MORE)
             await self._load_prefix(loaded, 2 * len(view.prefix))
+        elif need.what == "units":
+            self._add_units(loaded, map(rows.unit_of, await self._rows("units", pool_id, _ALL_UNITS)))
+            view.units_whole = True
         elif need.what == "position":
             await self._load_positions(loaded, [need.detail])
         elif need.what == "booking":

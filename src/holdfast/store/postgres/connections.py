@@ -13,15 +13,17 @@ from holdfast.errors import Unavailable
 CONNECT_S: Final = 5.0
 
 # Plans are made once, maybe on empty tables, and kept: these make them use the indexes all the same.
-# A node that freezes in a transaction must not keep a pool locked: the server ends it after two seconds.
-_WRITER: Final = {
+PLANS: Final = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "enable_bitmapscan": "off",
+    "enable_sort": "off",
     "jit": "off",
-    "idle_in_transaction_session_timeout": "2000",
 }
+
+# A node that freezes in a transaction must not keep a pool locked: the server ends it after two seconds.
+_WRITER: Final = {**PLANS, "idle_in_transaction_session_timeout": "2000"}
 
 # Errors that mean that the database is not to be had.
 LOST: Final = (

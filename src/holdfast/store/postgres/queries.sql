@@ -30,14 +30,15 @@ SELECT {booking}
 FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, n) JOIN bookings ON pool_id = pool AND number = n;
 
 -- name: bookings_of_parties
--- The bookings of a party that are still to be decided: in line, offered or held.
-SELECT {booking}
-FROM unnest($1::bigint[], $2::text[]) AS x (pool, who)
-JOIN bookings ON pool_id = pool AND party_id = who AND state IN ('waiting', 'offered')
-UNION ALL
-SELECT {booking}
-FROM unnest($1::bigint[], $2::text[]) AS x (pool, who)
-JOIN bookings ON pool_id = pool AND party_id = who AND state = 'held';
+-- The bookings of a party that are still to be decided: in line, offered or held. LATERAL and LIMIT make the
+-- planner look each party up by index, also when its statistics are of an empty table.
+SELECT found.* FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN LATERAL (
+    (SELECT {booking}
+    FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state IN ('waiting', 'offered') LIMIT 2)
+    UNION ALL
+    (SELECT {booking}
+    FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
+) AS found;
 
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
@@ -91,11 +92,13 @@ WITH RECURSIVE leap (quota, quantity, round, wants_key) AS (
 SELECT quota, quantity, round, wants_key FROM leap LIMIT $2;
 
 -- name: group_members
--- The next members of one group, in the order of the line.
+-- The next members of one group, in the order of the line. Said as a range of the index line_groups, whose
+-- order no other index has.
 SELECT {booking}
 FROM bookings WHERE pool_id = $1 AND state = 'waiting'
-    AND quota = $2 AND quantity = $3 AND round = $4 AND wants_key = $5 AND place > $6
-ORDER BY place LIMIT $7;
+    AND (quota, quantity, round, wants_key, place) > ($2, $3, $4, $5, $6)
+    AND (quota, quantity, round, wants_key) <= ($2, $3, $4, $5)
+ORDER BY quota, quantity, round, wants_key, place LIMIT $7;
 
 -- name: line_prefix
 -- The first places of the line.
@@ -277,7 +280,7 @@ SELECT pg_notify('holdfast_due', $1::text);
 
 -- name: forget_requests
 -- Forget some idempotency keys of before an instant; a row for each.
-DELETE FROM requests WHERE (org, key) IN (SELECT org, key FROM requests WHERE created_at < $1 LIMIT $2)
+DELETE FROM requests WHERE ctid = ANY (ARRAY (SELECT ctid FROM requests WHERE created_at < $1 LIMIT $2))
 RETURNING 1;
 
 -- name: get_secret
@@ -301,9 +304,9 @@ WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3;
 -- name: read_pool
 SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = $1;
 
--- name: find_reference
-SELECT b.pool_id, b.number FROM bookings AS b JOIN pools AS p ON p.id = b.pool_id
-WHERE b.reference = $1 AND p.org = $2 ORDER BY b.pool_id LIMIT 2;
+-- name: pools_of_org
+-- The pools of an org, with how many bookings each has had.
+SELECT id, numbers FROM pools WHERE org = $1;
 
 -- name: answers_of
 SELECT answers FROM bookings WHERE pool_id = $1 AND number = $2;

@@ -16,7 +16,7 @@ import asyncpg
 
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row
-from holdfast.store.postgres.connections import CONNECT_S, LOST, connect, describe, lost, shuffled
+from holdfast.store.postgres.connections import CONNECT_S, LOST, PLANS, connect, describe, lost, shuffled
 from holdfast.store.queries import load_migrations, load_queries
 
 _QUERIES: Final = load_queries("postgres")
@@ -154,7 +154,7 @@ class PostgresStore:
             max_size=_READERS_MAX,
             timeout=CONNECT_S,
             reset=_keep,
-            server_settings={"application_name": "holdfast", "jit": "off"},
+            server_settings={"application_name": "holdfast", **PLANS},
             target_session_attrs="read-write" if "," in self._url else None,
         )
 

@@ -267,8 +267,8 @@ DELETE FROM line_blocks WHERE pool_id = ?1 AND low = ?2;
 SELECT ?1;
 
 -- name: forget_requests
--- Forget some idempotency keys of before an instant; a row for each.
-DELETE FROM requests WHERE (org, key) IN (SELECT org, key FROM requests WHERE created_at < ?1 LIMIT ?2)
+-- Forget some idempotency keys of before an instant; a row for each. The oldest rows come first.
+DELETE FROM requests WHERE rowid IN (SELECT rowid FROM requests ORDER BY rowid LIMIT ?2) AND created_at < ?1
 RETURNING 1;
 
 -- name: get_secret
@@ -292,9 +292,9 @@ WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3;
 -- name: read_pool
 SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = ?1;
 
--- name: find_reference
-SELECT b.pool_id, b.number FROM bookings AS b JOIN pools AS p ON p.id = b.pool_id
-WHERE b.reference = ?1 AND p.org = ?2 ORDER BY b.pool_id LIMIT 2;
+-- name: pools_of_org
+-- The pools of an org, with how many bookings each has had.
+SELECT id, numbers FROM pools WHERE org = ?1;
 
 -- name: answers_of
 SELECT answers FROM bookings WHERE pool_id = ?1 AND number = ?2;

@@ -121,7 +121,6 @@ CREATE TABLE bookings (
     CONSTRAINT booking_offer CHECK ((state = 'offered') = (offer_quantity > 0))
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX reference_once ON bookings (reference, pool_id);
 CREATE UNIQUE INDEX one_place_in_line ON bookings (pool_id, party_id) WHERE state IN ('waiting', 'offered');
 CREATE INDEX booking_holds ON bookings (pool_id, party_id) WHERE state = 'held';
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
@@ -219,6 +218,5 @@ CREATE TABLE requests (
     answer TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     PRIMARY KEY (org, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
-CREATE INDEX request_age ON requests (created_at);

@@ -1,0 +1,234 @@
+"""Booking: a hold when there is room that nobody in line could use, else a place in line, or a no.
+
+Refusals come first, in order of precedence; after the last of them it must succeed.
+"""
+
+from __future__ import annotations
+
+from holdfast.core import commands as c
+from holdfast.core import events as e
+from holdfast.core import line
+from holdfast.core.conditions import matches
+from holdfast.core.fill import fill, line_could_use
+from holdfast.core.model import (
+    HELD,
+    OFFERED,
+    WAITING,
+    Booking,
+    Quota,
+    Unit,
+    is_whole,
+)
+from holdfast.core.reference import reference
+from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
+from holdfast.core.room import best_available, free_units, is_open, need_all_units, room, side_by_side, suits
+from holdfast.core.view import View
+from holdfast.core.work import Done, Work
+
+
+def book(work: Work, command: c.Book) -> Done | Refusal:
+    """Hold room if there is some that nobody in line could use; else wait, or be refused.
+
+    Refusals, in order: invalid, unknown, pool_closed, pool_paused, not_open_yet, not_eligible,
+    already_waiting, already_holding, unit_taken, not_enough_room.
+    """
+    view = work.view
+    quota = _quota_for(view, command)
+    if isinstance(quota, Refusal):
+        return quota
+    refused = _wrong_request(view, command, quota) or _not_open(work, command)
+    if refused:
+        return refused
+    if quota.eligible and not matches(quota.eligible, command.party.tags, command.party.attributes):
+        return Refusal("not_eligible", f"{quota.title or quota.key} is not open to this party.", "quota")
+    known = _already_there(work, command, quota)
+    if known:
+        return known
+    if command.opening is not None:
+        return _book_opening(work, command, quota)
+    if view.waiting:
+        # Whatever has just become free belongs to the line first.
+        fill(work)
+    units = _units_for(work, command, quota)
+    if isinstance(units, Refusal):
+        return units
+    if units is not None:
+        return _hold(work, command, quota, units)
+    if (command.if_full or view.pool.policy.if_full) == "refuse":
+        free = room(view, quota, work.now)
+        return not_enough_room(command.quantity, free if free < command.quantity else 0)
+    return _join(work, command, quota)
+
+
+def _quota_for(view: View, command: c.Book) -> Quota | Refusal:
+    if command.quota is None:
+        if len(view.pool.quotas) == 1:
+            return view.pool.quotas[0]
+        named = {view.units[label].quota for label in command.units if label in view.units}
+        if len(named) != 1:
+            keys = ", ".join(quota.key for quota in view.pool.quotas)
+            return invalid("quota", f"This pool has several quotas; say which: {keys}.")
+        (key,) = named
+    else:
+        key = command.quota
+    return view.pool.quota(key) or unknown("quota", key)
+
+
+def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
+    quantity, policy = command.quantity, view.pool.policy
+    if not is_whole(quantity, policy.quantity_max):
+        return invalid("quantity", f"quantity must be a whole number from 1 to {policy.quantity_max}.")
+    if command.if_full not in (None, "refuse", "wait"):
+        return invalid("if_full", "if_full must be refuse or wait.")
+    if command.if_full == "wait" and policy.promotion is None:
+        return invalid("if_full", "This pool has no line to wait in.")
+    if command.wants is not None and not quota.by_units:
+        return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
+    if not command.units:
+        return None
+    if not quota.by_units:
+        return invalid("units", f"The quota {quota.key!r} is not made of units.")
+    if len(set(command.units)) != len(command.units) or len(command.units) != quantity:
+        return invalid("units", "Name each unit once, and as many as the quantity.")
+    for label in command.units:
+        if label not in view.units:
+            return unknown("unit", label)
+        if view.units[label].quota != quota.key:
+            return invalid("units", f"The unit {label!r} is not in the quota {quota.key!r}.")
+    return None
+
+
+def _not_open(work: Work, command: c.Book) -> Refusal | None:
+    pool, now = work.view.pool, work.now
+    if pool.status in ("closed", "cancelled"):
+        return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
+    if command.by.startswith("staff"):
+        return None
+    if pool.status == "paused":
+        return Refusal("pool_paused", f"{pool.title or pool.key} is paused for the moment.")
+    if pool.opens_at is not None and now < pool.opens_at:
+        facts = {"opens_at": pool.opens_at}
+        return Refusal("not_open_yet", f"{pool.title or pool.key} is not open yet.", None, facts)
+    ended = [at for at in (pool.closes_at, pool.starts_at) if at is not None and at <= now]
+    return Refusal("pool_closed", f"{pool.title or pool.key} is closed.") if ended else None
+
+
+def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal | None:
+    """A doubled join gets the first one; another place in line, or one hold too many, is refused."""
+    view = work.view
+    numbers = view.by_party.get(command.party.id)
+    if not numbers:
+        return None
+    mine = [booking for number in numbers if (booking := view.bookings.get(number))]
+    for booking in mine:
+        if booking.state in (WAITING, OFFERED):
+            if _same_terms(booking, command, quota):
+                return Done(booking.number, repeated=True)
+            facts = {"booking": booking.number}
+            return Refusal("already_waiting", "This party is already in line here.", "party", facts)
+    holds = [booking for booking in mine if booking.state == HELD]
+    holds_max = view.pool.policy.holds_per_party_max
+    if holds_max is not None and len(holds) >= holds_max:
+        facts = {"booking": holds[-1].number}
+        return Refusal("already_holding", "This party already has a live hold here.", "party", facts)
+    return None
+
+
+def _same_terms(booking: Booking, command: c.Book, quota: Quota) -> bool:
+    asked = (quota.key, command.quantity, command.wants)
+    same = (booking.quota, booking.quantity, booking.wants) == asked
+    return same and not command.units and command.opening is None
+
+
+def _units_for(work: Work, command: c.Book, quota: Quota) -> tuple[str, ...] | Refusal | None:
+    """The units a newcomer gets (none for a quota by number); None when there is no room for them."""
+    view, quantity = work.view, command.quantity
+    if not quota.by_units:
+        if room(view, quota, work.now) < quantity or line_could_use(work, quota, quantity):
+            return None
+        return ()
+    free = free_units(view, quota.key, work.now)
+    if view.tallies[quota.key].waiting:
+        free = [unit for unit in free if not line_could_use(work, quota, 1, unit)]
+    if command.units:
+        return _named_units(command.units, free)
+    best = best_available([unit for unit in free if suits(command.wants, unit)], quantity)
+    if not best or not side_by_side(best):
+        need_all_units(view)
+    return tuple(unit.label for unit in best) or None
+
+
+def _named_units(labels: tuple[str, ...], free: list[Unit]) -> tuple[str, ...] | Refusal:
+    free_labels = {unit.label for unit in free}
+    taken = [label for label in labels if label not in free_labels]
+    if taken:
+        return Refusal("unit_taken", f"Not free: {', '.join(taken)}.", "units", {"units": taken})
+    return labels
+
+
+def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> Done:
+    view = work.view
+    number, arrival = view.numbers + 1, view.arrivals + 1
+    event = e.Held(
+        work.now,
+        number,
+        reference(view.pool.id, number),
+        command.party.id,
+        command.party.tags,
+        command.party.attributes,
+        quota.key,
+        command.quantity,
+        arrival,
+        line.place_of(0, arrival),
+        units,
+        command.price or view.pool.price,
+        None if command.confirmed else work.now + view.pool.policy.hold_window,
+        command.confirmed,
+    )
+    work.emit(event, command.party)
+    if command.confirmed:
+        work.tell("confirmed", number)
+    return Done(number)
+
+
+def _join(work: Work, command: c.Book, quota: Quota) -> Done:
+    view, policy = work.view, work.view.pool.policy
+    number, arrival = view.numbers + 1, view.arrivals + 1
+    priority = line.priority_of(policy, command.party) if policy.priority_rules else 0
+    place = line.place_of(priority, arrival)
+    event = e.Joined(
+        work.now,
+        number,
+        reference(view.pool.id, number),
+        command.party.id,
+        command.party.tags,
+        command.party.attributes,
+        quota.key,
+        command.quantity,
+        priority,
+        arrival,
+        place,
+        line.position(view, place),
+        command.wants,
+        command.price,
+        work.now + policy.hold_window if policy.confirm_while_waiting else None,
+    )
+    work.emit(event, command.party)
+    work.tell("joined", number, position=event.position, expires_at=event.expires_at)
+    return Done(number)
+
+
+def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
+    """Staff give a handed-back opening to someone."""
+    opening = work.view.openings.get(command.opening or 0)
+    if opening is None or opening.state != "handed_back" or opening.quota != quota.key:
+        return unknown("opening", command.opening)
+    if opening.unit is not None:
+        seats = int(is_open(work.view.units[opening.unit], work.now))
+    else:
+        # The pool may have become smaller since they were set aside.
+        seats = min(opening.quantity, room(work.view, quota, work.now, aside=False))
+    if command.quantity > seats:
+        return not_enough_room(command.quantity, seats)
+    work.emit(e.OpeningEnded(work.now, opening.number, "taken"))
+    return _hold(work, command, quota, (opening.unit,) if opening.unit else ())
