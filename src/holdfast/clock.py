@@ -52,7 +52,7 @@ class TestClock:
 
 
 def to_datetime(instant: Instant) -> datetime:
-    return _EPOCH + timedelta(milliseconds=instant)
+    return datetime.fromtimestamp(instant / 1000, UTC)
 
 
 def from_datetime(moment: datetime) -> Instant:

@@ -1,7 +1,7 @@
-"""Ids as people and programs see them: `p` + 13 for a pool, `b` + 21 for a booking, which names its pool.
+"""Ids as people and programs see them: `p` + 13 for a pool, `b` + 19 for a booking, which names its pool.
 
-A booking's id is made of its pool's id and its number, shuffled so that it tells nobody how many there
-are. Because it names the pool, a booking is found without an index over all pools.
+A booking's id is its pool's id and its reference, in small letters. Because it names the pool, a booking is
+found without an index over all pools; because the reference is a shuffle, it tells nobody how many there are.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import secrets
 from functools import lru_cache
 from typing import Final
 
+from holdfast.core.reference import number_of, reference
+
+BOOKING_LENGTH: Final = 20
+_POOL_LENGTH: Final = 13
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUES: Final = {letter: value for value, letter in enumerate(_ALPHABET)}
-_PAIRS: Final = [first + second for first in _ALPHABET for second in _ALPHABET]
-_POOL_LENGTH: Final = 13
-_NUMBER_LENGTH: Final = 8
-_HALF: Final = 2**20
 
 
 def new_pool_id() -> int:
@@ -24,7 +24,7 @@ def new_pool_id() -> int:
 
 @lru_cache(10_000)
 def pool_text(pool_id: int) -> str:
-    return "p" + _encode(pool_id, _POOL_LENGTH)
+    return "p" + _encode(pool_id)
 
 
 def pool_number(text: str) -> int | None:
@@ -33,39 +33,31 @@ def pool_number(text: str) -> int | None:
 
 
 def booking_text(pool_id: int, number: int) -> str:
-    left, right = divmod(number, _HALF)
-    for turn in range(4):
-        left, right = right, left ^ _mix(right, pool_id, turn)
-    pairs = (_PAIRS[left >> 10], _PAIRS[left & 1023], _PAIRS[right >> 10], _PAIRS[right & 1023])
-    return _head(pool_id) + "".join(pairs)
+    return id_of_reference(pool_id, reference(pool_id, number))
+
+
+def id_of_reference(pool_id: int, text: str) -> str:
+    """The id of the booking with this reference."""
+    return _head(pool_id) + text.lower()
 
 
 @lru_cache(10_000)
 def _head(pool_id: int) -> str:
-    return "b" + _encode(pool_id, _POOL_LENGTH)
+    return "b" + _encode(pool_id)
 
 
 def booking_number(text: str) -> tuple[int, int] | None:
     """The pool's id and the booking's number; None if the text is no such id."""
-    if not text.startswith("b") or len(text) != 1 + _POOL_LENGTH + _NUMBER_LENGTH:
+    if not text.startswith("b") or len(text) != BOOKING_LENGTH or not text.islower():
         return None
-    pool_id, mixed = _decode(text[1 : 1 + _POOL_LENGTH]), _decode(text[1 + _POOL_LENGTH :])
-    if pool_id is None or mixed is None:
-        return None
-    left, right = divmod(mixed, _HALF)
-    for turn in reversed(range(4)):
-        left, right = right ^ _mix(left, pool_id, turn), left
-    return pool_id, left * _HALF + right
+    pool_id = _decode(text[1 : 1 + _POOL_LENGTH])
+    number = None if pool_id is None else number_of(pool_id, text[1 + _POOL_LENGTH :].upper())
+    return None if pool_id is None or number is None else (pool_id, number)
 
 
-def _mix(value: int, key: int, turn: int) -> int:
-    mixed = ((value + turn + 1) * 0x9E3779B97F4A7C15 + key) & 0xFFFFFFFFFFFFFFFF
-    return ((mixed ^ (mixed >> 31)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF) >> 44
-
-
-def _encode(value: int, length: int) -> str:
+def _encode(value: int) -> str:
     letters = []
-    for _ in range(length):
+    for _ in range(_POOL_LENGTH):
         letters.append(_ALPHABET[value & 31])
         value >>= 5
     return "".join(reversed(letters))

@@ -54,7 +54,7 @@ class Reads:
     async def booking_key(self, name: str, org: str) -> tuple[int, int] | Refusal:
         """The (pool, number) of an org's booking, by its id, edit token or reference."""
         key = ids.booking_number(name)
-        if key is None and len(name) > 22:
+        if key is None and len(name) > ids.BOOKING_LENGTH:
             key = tokens.booking_of_edit_token(self._secret, name)
         reader = self._store.reader()
         if key is not None:

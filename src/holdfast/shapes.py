@@ -128,7 +128,7 @@ def booking_shape(view: View, number: int, now: Instant) -> Booking:
     position = line.position(view, b.place) if waiting else b.position
     # By position, in the order of the fields: this is made for every answer.
     return Booking(
-        ids.booking_text(pool.id, number),
+        ids.id_of_reference(pool.id, b.reference),
         b.reference,
         ids.pool_text(pool.id),
         b.quota,

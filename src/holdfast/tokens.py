@@ -14,7 +14,7 @@ import secrets
 from functools import lru_cache
 from typing import Final
 
-from holdfast.ids import booking_number
+from holdfast.ids import BOOKING_LENGTH, booking_number
 
 # A multiple of three, so that its base64 ends without padding.
 _MAC_BYTES: Final = 21
@@ -31,7 +31,7 @@ def edit_token(secret: str, booking: str) -> str:
 
 def booking_of_edit_token(secret: str, token: str) -> tuple[int, int] | None:
     """The (pool, number) of a true edit token."""
-    name, mac = token[:22], token[22:]
+    name, mac = token[:BOOKING_LENGTH], token[BOOKING_LENGTH:]
     if not token.isascii() or not hmac.compare_digest(mac.encode(), _mac(secret, "edit", name).encode()):
         return None
     return booking_number(name)
@@ -48,8 +48,8 @@ def offer_of_token(secret: str, token: str) -> tuple[int, int, int] | None:
     name, _, mac = token.partition(".")
     if not token.isascii() or not hmac.compare_digest(mac.encode(), _mac(secret, "offer", name).encode()):
         return None
-    found = booking_number(name[:22])
-    return (*found, int(name[22:], 16)) if found else None
+    found = booking_number(name[:BOOKING_LENGTH])
+    return (*found, int(name[BOOKING_LENGTH:], 16)) if found else None
 
 
 def _mac(secret: str, purpose: str, name: str) -> str:

@@ -46,7 +46,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return known
     if command.opening is not None:
         return _book_opening(work, command, quota)
-    if view.waiting:
+    if view.pool.policy.promotion is not None and view.waiting:
         # Whatever has just become free belongs to the line first.
         fill(work)
     units = _units_for(work, command, quota)
@@ -109,8 +109,9 @@ def _not_open(work: Work, command: c.Book) -> Refusal | None:
     if pool.opens_at is not None and now < pool.opens_at:
         facts = {"opens_at": pool.opens_at}
         return Refusal("not_open_yet", f"{pool.title or pool.key} is not open yet.", None, facts)
-    ended = [at for at in (pool.closes_at, pool.starts_at) if at is not None and at <= now]
-    return Refusal("pool_closed", f"{pool.title or pool.key} is closed.") if ended else None
+    if (pool.closes_at is None or now < pool.closes_at) and (pool.starts_at is None or now < pool.starts_at):
+        return None
+    return Refusal("pool_closed", f"{pool.title or pool.key} is closed.")
 
 
 def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal | None:

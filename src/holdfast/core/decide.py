@@ -38,6 +38,9 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         expire(work)
     if view.pool.status in ("closed", "cancelled"):
         wind_down(work)
+    if isinstance(command, c.Tick) and _line_is_late(view, now):
+        # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
+        return Decision(work.entries, work.messages, Done())
     if isinstance(command, c.Fill):
         fill(work, command.steps)
         answer = Done()
@@ -67,6 +70,12 @@ def expire(work: Work) -> None:
             at = position(view, booking.place) if booking.state == WAITING else None
             work.emit(e.Expired(now, booking.number, at), by="clock")
             work.tell("lapsed", booking.number, was=booking.state)
+
+
+def _line_is_late(view: View, now: Instant) -> bool:
+    """Whether there may be somebody in line whose deadline has passed, and who was not loaded yet."""
+    more_due = view.later_due_at is not None and view.later_due_at <= now
+    return more_due and view.pool.policy.confirm_while_waiting
 
 
 def wind_down(work: Work) -> None:

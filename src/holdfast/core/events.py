@@ -2,6 +2,9 @@
 
 Law: an event is a fact. It is never refused and never changed; names, contacts and answers of people
 are kept out of it, so that a person can be forgotten while the log stays whole.
+
+Nothing assigns to an event, though none is frozen: freezing would make the making of one, which is done for
+every command, several times as dear.
 """
 
 from __future__ import annotations
@@ -13,20 +16,20 @@ from typing import Any, Final
 from holdfast.core.model import Instant, Pool, Price, Wants
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PoolCreated:
     at: Instant
     pool: Pool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PoolChanged:
     at: Instant
     pool: Pool
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class UnitsAdded:
     """Each unit: label, quota, ordinal, starts_at, attributes."""
 
@@ -34,13 +37,13 @@ class UnitsAdded:
     units: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class UnitClosed:
     at: Instant
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Joined:
     """A new booking got a place in line."""
 
@@ -61,7 +64,7 @@ class Joined:
     expires_at: Instant | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Held:
     """A new booking got room at once; `confirmed` says that it needs no hold."""
 
@@ -81,7 +84,7 @@ class Held:
     confirmed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Promoted:
     """A waiting booking got room, without being asked: confirmed if it had been, else held."""
 
@@ -96,7 +99,7 @@ class Promoted:
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Offered:
     """Room was offered to a waiting booking. `skipped` are those passed over, each with the reason.
 
@@ -118,7 +121,7 @@ class Offered:
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claimed:
     """An offer was taken, `quantity` of it; `state` is confirmed, or held when payment is to come.
 
@@ -137,7 +140,7 @@ class Claimed:
     part_arrival: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Declined:
     """An offer was turned down; `state` and `place` are what the policy made of the booking."""
 
@@ -149,7 +152,7 @@ class Declined:
     arrival: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lapsed:
     """An offer's window ended without an answer."""
 
@@ -161,7 +164,7 @@ class Lapsed:
     arrival: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Confirmed:
     """A hold became final; or a signup still in line was confirmed and keeps its place."""
 
@@ -169,14 +172,14 @@ class Confirmed:
     booking: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Extended:
     at: Instant
     booking: int
     expires_at: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Expired:
     """A hold, or a signup that was not confirmed in time, ended. `position` if it was in line."""
 
@@ -185,7 +188,7 @@ class Expired:
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cancelled:
     at: Instant
     booking: int
@@ -193,7 +196,7 @@ class Cancelled:
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Closed:
     """A booking was ended by the rules: attempts used up, or its pool closed."""
 
@@ -203,7 +206,7 @@ class Closed:
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Moved:
     at: Instant
     booking: int
@@ -214,7 +217,7 @@ class Moved:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Respread:
     """Places between two bookings ran out; those behind were given new ones in the same order."""
 
@@ -222,7 +225,7 @@ class Respread:
     places: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Demoted:
     """A booking lost its room to a smaller pool and went to the head of the line."""
 
@@ -233,7 +236,7 @@ class Demoted:
     expires_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RoundStarted:
     """Everyone eligible had had a turn; the next pass along the line began."""
 
@@ -241,7 +244,7 @@ class RoundStarted:
     round: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpeningStarted:
     at: Instant
     opening: int
@@ -249,7 +252,7 @@ class OpeningStarted:
     unit: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpeningEnded:
     """The opening was taken, or staff freed or closed it."""
 
@@ -258,7 +261,7 @@ class OpeningEnded:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HandedBack:
     """Nobody took the opening; `quantity` seats are set aside for staff to decide."""
 

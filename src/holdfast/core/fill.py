@@ -161,7 +161,7 @@ def _leave(work: Work, search: Search) -> None:
 def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:
     """Whether someone waiting could use the room that a newcomer asks for: then the newcomer waits too."""
     view, now = work.view, work.now
-    if not view.waiting or view.pool.policy.promotion is None:
+    if view.pool.policy.promotion is None or not view.waiting:
         return False
     sharing = [quota]
     if unit is None and view.pool.open_size and _takes_open_share(view, quota, quantity):

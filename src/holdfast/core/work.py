@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
@@ -29,13 +28,12 @@ class Message(NamedTuple):
     facts: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """Yes. `repeated` says that it had been done before and nothing was changed."""
 
     booking: int | None = None
     repeated: bool = False
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
 
 
 class Decision(NamedTuple):

@@ -29,7 +29,8 @@ from holdfast.store.loaded import Loaded, Memory, Standing
 DUE_MAX: Final = 200
 _UNITS_MAX: Final = 1_000
 _ALL_UNITS: Final = 2**31 - 1
-_GROUPS_MAX: Final = 2_000
+_GROUPS_MAX: Final = 1_000_000
+_HEADS_MAX: Final = 10_000
 _HEADS: Final = 64
 _MORE: Final = 256
 _PREFIX_MAX: Final = 4_096
@@ -251,7 +252,10 @@ class Loader:
         heads = min(view.appetite, DUE_MAX) + _HEADS
         await self._load_prefix(loaded, max(_MORE, heads))
         view.heads = {}
-        for row in await self._rows("line_groups", loaded.pool_id, _GROUPS_MAX):
+        groups = await self._rows("line_groups", loaded.pool_id, _GROUPS_MAX)
+        # None may be left out, for its first may be the first of all; of very many, only the first is loaded.
+        heads = max(1, min(heads, _HEADS_MAX // max(1, len(groups))))
+        for row in groups:
             await self._load_members(loaded, Group(*row), heads)
 
     async def _load_prefix(self, loaded: Loaded, length: int) -> None:

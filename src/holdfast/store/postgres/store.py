@@ -142,6 +142,7 @@ class PostgresStore:
         self.writer_free = asyncio.Lock()
         self._writer: asyncpg.Connection | None = None
         self._prepared: dict[str, Any] = {}
+        self._begun = 0
         self._readers: asyncpg.Pool | None = None
         self._listening: asyncio.Task[None] | None = None
         self._closed = False
@@ -178,6 +179,7 @@ class PostgresStore:
             if self._writer is None or self._writer.is_closed():
                 self._prepared = {}
                 self._writer = await connect(self._url, writer=True)
+            self._replan_as_tables_grow()
             transaction = PostgresTransaction(self, self._writer)
             try:
                 await self._writer.execute("BEGIN")
@@ -191,6 +193,12 @@ class PostgresStore:
             self.writer_free.release()
             raise
         return transaction
+
+    def _replan_as_tables_grow(self) -> None:
+        """Prepare anew after 8, 16, 32 … transactions: a kept plan may be of an empty table."""
+        self._begun += 1
+        if self._begun >= 8 and self._begun & (self._begun - 1) == 0:
+            self._prepared = {}
 
     async def prepared(self, connection: asyncpg.Connection, name: str) -> Any:
         statement = self._prepared.get(name)

@@ -128,7 +128,7 @@ class SqliteStore:
 
     async def open(self) -> None:
         self._look_first()
-        self._writer = self._connect()
+        self._writer = await self._first_connect()
         self._reader = self._connect()
         self._reader.execute("PRAGMA query_only = ON")
 
@@ -140,7 +140,20 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
 
+    async def _first_connect(self) -> sqlite3.Connection:
+        """Connect, again if need be: of processes that start at once, one switches a new file to WAL."""
+        waited = 0.0
+        while True:
+            try:
+                return self._connect()
+            except Unavailable as error:
+                if "locked" not in str(error) or waited >= _BUSY_S:
+                    raise
+            await asyncio.sleep(0.01)
+            waited += 0.01
+
     def _connect(self) -> sqlite3.Connection:
+        connection = None
         try:
             connection = sqlite3.connect(
                 self._path,
@@ -149,7 +162,6 @@ class SqliteStore:
                 cached_statements=256,
                 timeout=_BUSY_S,
             )
-            # The first switch to WAL needs the file for itself, so it may wait; later ones change nothing.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA cache_size = -65536")
@@ -158,6 +170,8 @@ class SqliteStore:
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.Error as error:
+            if connection is not None:
+                connection.close()
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
         return connection
 

@@ -1,0 +1,129 @@
+"""How a race is staged, and how each protection is taken away to see what it was good for."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
+from typing import Any, TypeVar
+
+import pytest
+
+from holdfast import Holdfast, Refusal
+from holdfast.engine import Writer
+from holdfast.store.postgres import store as postgres
+from holdfast.store.sqlite import store as sqlite
+from tests.database import SECRET, ask, dialect_of, sqlite_file
+
+T = TypeVar("T")
+QUERIES = {"sqlite": sqlite._QUERIES, "postgres": postgres._QUERIES}
+
+
+def outcome(answer: Any) -> str:
+    """A yes by its state, a no by its code."""
+    return answer.code if isinstance(answer, Refusal) else answer.state
+
+
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """What each of these says, called by as many threads at the same moment."""
+    barrier = threading.Barrier(len(calls))
+
+    def go(call: Callable[[], T]) -> T:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(go, calls))
+
+
+@asynccontextmanager
+async def nodes(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[Holdfast]]:
+    """Several Holdfasts on one database, as on several machines."""
+    async with AsyncExitStack() as stack:
+        options = {"secret": SECRET, "ticker": False, **options}
+        yield [await stack.enter_async_context(Holdfast.open(url, **options)) for _ in range(count)]
+
+
+@contextmanager
+def file_locked_outside(url: str) -> Iterator[None]:
+    """Another program writes to the SQLite file, and takes its time."""
+    with closing(sqlite3.connect(sqlite_file(url), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def meet_before_writing(patch: pytest.MonkeyPatch, count: int = 2, patience_s: float = 0.2) -> None:
+    """Transactions wait for each other after they have decided and before they write.
+
+    Where a lock keeps the others out they cannot come, so nobody waits for longer than a moment.
+    """
+    write, came, all_there = Writer.write, 0, asyncio.Event()
+
+    async def meet_and_write(self: Writer, *args: Any) -> None:
+        nonlocal came
+        came += 1
+        if came >= count:
+            all_there.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(all_there.wait(), patience_s)
+        await write(self, *args)
+
+    patch.setattr(Writer, "write", meet_and_write)
+
+
+def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
+    """Nobody locks a pool before deciding. SQLite, which cannot read in the past, locks only to write."""
+    if dialect_of(url) == "postgres":
+        _rewrite(patch, "postgres", "lock_pools", "FOR UPDATE SKIP LOCKED", "")
+        return
+    begin, write = sqlite.SqliteStore._begin, Writer.write
+
+    async def begin_nothing(self: Any, writer: Any) -> None:
+        """What is read now may be old when it is written."""
+
+    async def lock_and_write(self: Writer, tx: Any, *args: Any) -> None:
+        await begin(tx._store, tx._connection)
+        await write(self, tx, *args)
+
+    patch.setattr(sqlite.SqliteStore, "_begin", begin_nothing)
+    patch.setattr(Writer, "write", lock_and_write)
+
+
+def without_conditions(patch: pytest.MonkeyPatch, url: str) -> None:
+    """Writes do not ask whether a booking and an offer are still as the decision has seen them."""
+    if dialect_of(url) == "postgres":
+        condition = " AND bookings.state = v3 AND bookings.offer_seq = v4"
+        _rewrite(patch, "postgres", "update_bookings", condition, "")
+        _rewrite(patch, "postgres", "answer_offers", " AND offers.outcome IS NULL", "")
+    else:
+        _rewrite(patch, "sqlite", "update_bookings", " AND state = ?3 AND offer_seq = ?4", "")
+        _rewrite(patch, "sqlite", "answer_offers", " AND outcome IS NULL", "")
+
+
+async def without_keys(url: str) -> None:
+    """Nothing keeps two rows from having the same key."""
+    keys = {"bookings": "bookings_pkey", "log": "log_pkey", "outbox": "told_once"}
+    if dialect_of(url) == "postgres":
+        for index in ("one_place_in_line", "line_order"):
+            await ask(url, f"DROP INDEX {index}")
+        for table, key in keys.items():
+            await ask(url, f"ALTER TABLE {table} DROP CONSTRAINT {key}")
+        return
+    for table in keys:
+        where = f"type = 'index' AND tbl_name = '{table}' AND sql IS NOT NULL"
+        indexes = await ask(url, f"SELECT replace(sql, 'UNIQUE', '') FROM sqlite_schema WHERE {where}")
+        await ask(url, f"CREATE TABLE free_{table} AS SELECT * FROM {table}")
+        await ask(url, f"DROP TABLE {table}")
+        await ask(url, f"ALTER TABLE free_{table} RENAME TO {table}")
+        for (index,) in indexes:
+            await ask(url, index)
+
+
+def _rewrite(patch: pytest.MonkeyPatch, dialect: str, name: str, old: str, new: str) -> None:
+    query = QUERIES[dialect][name]
+    assert old in query, f"{name} has changed: teach this control anew"
+    patch.setitem(QUERIES[dialect], name, query.replace(old, new))

@@ -1,0 +1,266 @@
+"""The connection to PostgreSQL is lost: the outcome is looked up, never guessed, and Holdfast recovers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Refusal, granted
+from holdfast import engine as engines
+from holdfast.errors import OutcomeUnknown, Unavailable
+from holdfast.store.postgres import connections
+from holdfast.store.postgres import store as stores
+from tests.database import SECRET, ask
+from tests.engine.looking import Picture, bookings, events, look, wrong
+from tests.engine.proxy import Proxy, proxied
+from tests.engine.staging import outcome
+from tests.verified import assert_verified
+
+WAYS = ["cut before", "cut after", "stall before", "stall after"]
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits ten seconds for a silent database here."""
+    monkeypatch.setattr(stores, "_DEADLINE_S", 0.5)
+    monkeypatch.setattr(connections, "CONNECT_S", 1.0)
+
+
+@pytest.fixture
+async def line(postgres_url: str) -> AsyncIterator[tuple[Proxy, Holdfast]]:
+    """A Holdfast behind a proxy, with a pool of a thousand seats."""
+    async with (
+        proxied(postgres_url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+    ):
+        granted(await hf.create_pool("hall", quotas={"main": 1_000}, preset="course_section"))
+        granted(await hf.pool("hall"))
+        yield proxy, hf
+
+
+async def untouched(url: str) -> Picture:
+    """The database behind the proxy, in order."""
+    picture = await look(url)
+    assert wrong(picture) == []
+    await assert_verified(url)
+    return picture
+
+
+@pytest.mark.parametrize("key", [None, "a key"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_booking_lost_at_its_commit_is_made_once_and_answered_yes(
+    postgres_url: str, line: tuple[Proxy, Holdfast], way: str, key: str | None
+) -> None:
+    proxy, hf = line
+    proxy.at_commit = [way]
+
+    booked = granted(await hf.book("hall", "Ann", idempotency_key=key))
+
+    assert proxy.at_commit == []
+    picture = await untouched(postgres_url)
+    assert [(b.party, b.state) for b in bookings(picture)] == [("Ann", "held")]
+    assert granted(await hf.booking(booked.reference)).id == booked.id
+
+
+@pytest.mark.parametrize("way", ["cut before", "cut after", "stall before"])
+async def test_a_pool_lost_at_its_commit_is_made_once_and_answered_yes(
+    postgres_url: str, line: tuple[Proxy, Holdfast], way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not there yet cannot be locked: its maker must be gone by the time it is made again."""
+    proxy, hf = line
+    monkeypatch.setattr(stores, "_DEADLINE_S", 2.5)
+    proxy.at_commit = [way]
+    made = granted(await hf.create_pool("other", quotas={"main": 1}, preset="checkout"))
+    assert granted(await hf.pool("other")).id == made.id
+    assert len((await untouched(postgres_url)).pools) == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_whole_batch_lost_at_its_commit_is_made_once(
+    postgres_url: str, line: tuple[Proxy, Holdfast], way: str
+) -> None:
+    proxy, hf = line
+    proxy.at_commit = [way]
+    parties = [f"party-{number}" for number in range(32)]
+    answers = await asyncio.gather(*(hf.book("hall", party) for party in parties))
+
+    assert [granted(answer).party.id for answer in answers] == parties
+    picture = await untouched(postgres_url)
+    assert sorted(b.party for b in bookings(picture, "held")) == sorted(parties)
+
+
+async def test_a_refusal_under_a_key_that_is_lost_at_its_commit_stays_a_refusal(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    proxy, hf = line
+    for way in WAYS[:2]:
+        proxy.at_commit = [way]
+        asking: dict[str, Any] = {"quantity": 101, "idempotency_key": way}
+        assert outcome(await hf.book("hall", "Ann", **asking)) == "invalid"
+        assert outcome(await hf.book("hall", "Ann", **asking)) == "invalid"
+    assert bookings(await untouched(postgres_url)) == []
+
+
+async def test_a_commit_lost_twice_is_a_clear_error_and_changes_nothing(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    proxy, hf = line
+    # The one that is let through looks what has become of the first.
+    proxy.at_commit = ["cut before", "let through", "cut before"]
+    async with asyncio.timeout(20):
+        with pytest.raises(Unavailable) as caught:
+            await hf.book("hall", "Ann", idempotency_key="k")
+    assert not isinstance(caught.value, OutcomeUnknown)
+    assert bookings(await untouched(postgres_url)) == []
+
+    granted(await hf.book("hall", "Ann", idempotency_key="k"))
+    assert len(bookings(await untouched(postgres_url))) == 1
+
+
+@pytest.mark.parametrize("way", ["cut before", "cut after"])
+async def test_an_outcome_nobody_can_tell_is_called_unknown_and_settles_with_the_key(
+    postgres_url: str, line: tuple[Proxy, Holdfast], way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, hf = line
+    monkeypatch.setattr(engines, "_SETTLE_S", 0.3)
+    proxy.at_commit = [way]
+    proxy.refusing = True
+    with pytest.raises(OutcomeUnknown):
+        await hf.book("hall", "Ann", idempotency_key="k")
+    with pytest.raises(Unavailable):
+        await hf.book("hall", "Bea")
+
+    proxy.refusing = False
+    ann = granted(await hf.book("hall", "Ann", idempotency_key="k"))
+    assert granted(await hf.book("hall", "Ann", idempotency_key="k")) == ann
+    assert [b.party for b in bookings(await untouched(postgres_url))] == ["Ann"]
+
+
+async def test_control_guessing_that_a_lost_commit_failed_books_twice(
+    postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def guess(*_: Any) -> bool:
+        return False
+
+    proxy, hf = line
+    monkeypatch.setattr(engines.Engine, "_settle", guess)
+    proxy.at_commit = ["cut after"]
+    # Nobody is stopped from asking for a seat when they have a confirmed one, so this books again.
+    granted(await hf.book("hall", "Ann", confirmed=True, by="staff"))
+    assert len(bookings(await look(postgres_url))) == 2
+
+
+async def test_control_guessing_that_a_lost_commit_succeeded_loses_a_yes(
+    postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def guess(*_: Any) -> bool:
+        return True
+
+    proxy, hf = line
+    monkeypatch.setattr(engines.Engine, "_settle", guess)
+    proxy.at_commit = ["cut before"]
+    granted(await hf.book("hall", "Ann"))
+    assert bookings(await look(postgres_url)) == []
+
+
+async def test_a_cut_between_commands_is_not_noticed_by_anybody(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    proxy, hf = line
+    for turn in range(5):
+        proxy.cut()
+        granted(await hf.book("hall", f"party-{turn}"))
+    assert len(bookings(await untouched(postgres_url))) == 5
+
+
+async def test_a_writer_that_the_server_throws_out_is_replaced(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    _, hf = line
+    ended = asyncio.Event()
+
+    async def call(number: int) -> list[str]:
+        said, turn = [], 0
+        while not ended.is_set():
+            turn += 1
+            said.append(outcome(await hf.book("hall", f"{number}-{turn}")))
+            await asyncio.sleep(0.002)
+        return said
+
+    calling = asyncio.gather(*(call(number) for number in range(8)))
+    for _ in range(5):
+        await asyncio.sleep(0.1)
+        others = "application_name = 'holdfast' AND datname = current_database()"
+        await ask(postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+    ended.set()
+    said = [answer for answers in await calling for answer in answers]
+    assert set(said) <= {"held", "waiting"}
+    assert len(bookings(await untouched(postgres_url))) == len(said)
+
+
+async def test_a_silent_database_is_a_clear_error_and_is_found_again(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    proxy, hf = line
+    proxy.stall()
+    calls = [hf.book("hall", "Ann"), hf.pool("hall"), hf.line("hall"), hf.stats("hall")]
+    async with asyncio.timeout(30):
+        found = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(error) for error in found] == [Unavailable] * 4
+    proxy.flow()
+    proxy.cut()
+    async with asyncio.timeout(30):
+        assert not isinstance(await hf.pool("hall"), Refusal)
+        granted(await hf.book("hall", "Ann"))
+    assert [b.party for b in bookings(await untouched(postgres_url))] == ["Ann"]
+
+
+async def test_reads_recover_by_themselves(line: tuple[Proxy, Holdfast]) -> None:
+    proxy, hf = line
+    proxy.refusing = True
+    proxy.cut()
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="PostgreSQL"):
+            await hf.pool("hall")
+    proxy.refusing = False
+    assert granted(await hf.pool("hall")).key == "hall"
+
+
+async def test_a_start_without_a_database_says_so_at_once(postgres_url: str) -> None:
+    async with proxied(postgres_url) as (proxy, through):
+        proxy.refusing = True
+        with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
+            async with Holdfast.open(through):
+                pass
+    with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
+        async with Holdfast.open(through):
+            pass
+
+
+async def test_the_log_of_a_settled_commit_has_each_event_once(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    proxy, hf = line
+    for turn, way in enumerate(["cut before", "cut after"] * 3):
+        proxy.at_commit = [way]
+        granted(await hf.book("hall", f"party-{turn}"))
+    assert [kind for kind, _, _ in events(await untouched(postgres_url), "Held")] == ["Held"] * 6
+
+
+async def test_a_full_disk_of_the_server_is_a_clear_error_and_nothing_is_half_done(
+    postgres_url: str, line: tuple[Proxy, Holdfast]
+) -> None:
+    _, hf = line
+    raising = "BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END"
+    await ask(postgres_url, f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $${raising}$$")
+    await ask(postgres_url, "CREATE TRIGGER no_space BEFORE INSERT ON log EXECUTE FUNCTION no_space()")
+    with pytest.raises(Unavailable, match="DiskFull"):
+        await hf.book("hall", "Ann")
+    assert bookings(await untouched(postgres_url)) == []
+
+    await ask(postgres_url, "DROP TRIGGER no_space ON log")
+    granted(await hf.book("hall", "Ann"))
+    assert len(bookings(await untouched(postgres_url))) == 1

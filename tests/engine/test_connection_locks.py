@@ -1,0 +1,123 @@
+"""A pool locked from outside is set aside, not waited for; a frozen node does not keep it for long."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+
+from holdfast import Holdfast, door, granted
+from holdfast.errors import Busy
+from tests.database import SECRET
+from tests.engine.looking import bookings, look, wrong
+from tests.engine.processes import Worker
+from tests.engine.staging import QUERIES, outcome
+from tests.verified import assert_verified
+
+
+@pytest.fixture
+async def hf(postgres_url: str) -> AsyncIterator[Holdfast]:
+    async with Holdfast.open(postgres_url, secret=SECRET, ticker=False) as hf:
+        for name in ("locked", "free"):
+            granted(await hf.create_pool(name, quotas={"main": 1_000}, preset="checkout"))
+        yield hf
+
+
+@asynccontextmanager
+async def locked_outside(url: str) -> AsyncIterator[None]:
+    """Somebody has a long transaction on the pool "locked"."""
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
+        yield
+    await connection.close()
+
+
+async def test_other_pools_go_on_while_one_is_locked_outside(postgres_url: str, hf: Holdfast) -> None:
+    async with locked_outside(postgres_url):
+        waiting = [asyncio.create_task(hf.book("locked", f"party-{n}")) for n in range(5)]
+        for turn in range(50):
+            async with asyncio.timeout(5):
+                granted(await hf.book("free", f"party-{turn}"))
+        assert not any(task.done() for task in waiting)
+    async with asyncio.timeout(5):
+        assert [outcome(answer) for answer in await asyncio.gather(*waiting)] == ["held"] * 5
+    await assert_verified(postgres_url)
+
+
+async def test_who_waits_too_long_for_a_locked_pool_is_told_that_it_is_busy(
+    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "_GIVE_UP_S", 0.3)
+    async with locked_outside(postgres_url):
+        calls = (hf.book("locked", "Ann"), hf.book("free", "Ann"))
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        assert isinstance(found[0], Busy)
+        assert outcome(found[1]) == "held"
+    granted(await hf.book("locked", "Ann"))
+    picture = await look(postgres_url)
+    assert wrong(picture) == []
+    assert len(bookings(picture)) == 2
+
+
+async def test_control_without_skipping_one_locked_pool_stops_all(
+    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = QUERIES["postgres"]["lock_pools"]
+    monkeypatch.setitem(QUERIES["postgres"], "lock_pools", query.replace("SKIP LOCKED", ""))
+    hf.store._prepared.clear()  # type: ignore[attr-defined]
+    async with locked_outside(postgres_url):
+        stuck = asyncio.create_task(hf.book("locked", "Ann"))
+        await asyncio.sleep(0.1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await hf.book("free", "Ann")
+    await stuck
+
+
+@asynccontextmanager
+async def frozen_node(url: str, timeout_ms: int | None = None) -> AsyncIterator[Worker]:
+    """Another process, stopped in the middle of a transaction on the pool "locked"."""
+    worker = Worker("freeze", url, pool="locked", party="Ann", timeout_ms=timeout_ms)
+    try:
+        await asyncio.to_thread(worker.wait_until_ready)
+        worker.say()
+        assert await asyncio.to_thread(worker.hear) == "locked"
+        worker.process.send_signal(signal.SIGSTOP)
+        yield worker
+    finally:
+        worker.process.send_signal(signal.SIGCONT)
+        worker.end()
+
+
+async def test_a_frozen_node_loses_its_lock_and_the_others_go_on(postgres_url: str, hf: Holdfast) -> None:
+    async with frozen_node(postgres_url) as frozen:
+        loop = asyncio.get_running_loop()
+        began_at = loop.time()
+        bea = asyncio.create_task(hf.book("locked", "Bea"))
+        granted(await hf.book("free", "Bea"))
+        assert not bea.done()
+        granted(await bea)
+        # The server ends the frozen node's transaction after two seconds; here is room for a slow machine.
+        assert loop.time() - began_at < 8
+
+        frozen.process.send_signal(signal.SIGCONT)
+        frozen.say("go on")
+        assert await asyncio.to_thread(frozen.result) == "held"
+    picture = await look(postgres_url)
+    assert wrong(picture) == []
+    assert sorted(b.party for b in bookings(picture)) == ["Ann", "Bea", "Bea"]
+    await assert_verified(postgres_url)
+
+
+async def test_control_without_the_time_limit_a_frozen_node_keeps_its_lock(
+    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "_GIVE_UP_S", 3)
+    async with frozen_node(postgres_url, timeout_ms=0):
+        with pytest.raises(Busy):
+            await hf.book("locked", "Bea")

@@ -1,0 +1,91 @@
+"""A commit that did not wait for its standby is not a yes, though the server calls it success."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast import engine as engines
+from holdfast.errors import OutcomeUnknown
+from holdfast.store.postgres import store as stores
+from testbed.postgres import TemporaryPostgres, fresh_database
+from tests.database import SECRET, ask
+from tests.engine.looking import bookings, look, wrong
+
+WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'holdfast'"
+
+
+@pytest.fixture
+async def durable_url(durable_postgres: TemporaryPostgres) -> AsyncIterator[str]:
+    with fresh_database(durable_postgres.url) as url:
+        yield url
+        await need_standby(url, "")
+
+
+async def need_standby(url: str, name: str) -> None:
+    """From now on a commit waits for this standby; for none, if it has no name."""
+    await ask(url, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+    await ask(url, "SELECT pg_reload_conf()")
+    async with asyncio.timeout(10):
+        while (await ask(url, "SHOW synchronous_standby_names"))[0][0] != name:
+            await asyncio.sleep(0.02)
+
+
+async def cancel_the_wait(url: str) -> None:
+    """What an operator might do to a commit that takes too long: the server then says that it is done."""
+    async with asyncio.timeout(10):
+        while not (found := await ask(url, WAITING)):
+            await asyncio.sleep(0.02)
+    await ask(url, f"SELECT pg_cancel_backend({found[0][0]})")
+
+
+@pytest.fixture
+async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Holdfast]:
+    async with Holdfast.open(durable_url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.create_pool("hall", quotas={"main": 9}, preset="checkout"))
+        granted(await hf.pool("hall"))
+        await need_standby(durable_url, "nobody_here")
+        # The server takes up a new setting between two commands of a connection.
+        await asyncio.sleep(0.3)
+        monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
+        monkeypatch.setattr(engines, "_SETTLE_S", 3.0)
+        yield hf
+        await need_standby(durable_url, "")
+
+
+async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is_away(
+    durable_url: str, hf: Holdfast
+) -> None:
+    booking = asyncio.create_task(hf.book("hall", "Ann", idempotency_key="k"))
+    await cancel_the_wait(durable_url)
+    with pytest.raises(OutcomeUnknown):
+        await booking
+
+    await need_standby(durable_url, "")
+    granted(await hf.book("hall", "Ann", idempotency_key="k"))
+    picture = await look(durable_url)
+    assert wrong(picture) == []
+    assert [b.party for b in bookings(picture)] == ["Ann"]
+
+
+async def test_it_is_a_yes_once_the_standby_has_come_back(durable_url: str, hf: Holdfast) -> None:
+    booking = asyncio.create_task(hf.book("hall", "Ann"))
+    await cancel_the_wait(durable_url)
+    await asyncio.sleep(0.2)
+    assert not booking.done()
+    await need_standby(durable_url, "")
+    granted(await booking)
+    assert [b.party for b in bookings(await look(durable_url))] == ["Ann"]
+
+
+async def test_control_believing_the_server_says_yes_without_a_standby(
+    durable_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asyncpg.Connection.add_log_listener", lambda *_: None)
+    monkeypatch.setattr("asyncpg.Connection.remove_log_listener", lambda *_: None)
+    booking = asyncio.create_task(hf.book("hall", "Ann"))
+    await cancel_the_wait(durable_url)
+    granted(await booking)

@@ -1,0 +1,125 @@
+"""kill -9 before and after every step of the writing transaction: all of it happened, or nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast import Holdfast, granted
+from holdfast.ids import pool_number
+from tests.database import SECRET
+from tests.engine.looking import Picture, bookings, look, wrong
+from tests.engine.processes import ROOT
+from tests.engine.staging import outcome
+from tests.verified import assert_verified
+
+NEVER = 10**6
+DONE = {"Olga": "cancelled", "Ann": "offered", "Bea": "waiting", "Zoe": "waiting"}
+NOTHING = {"Olga": "confirmed", "Ann": "waiting", "Bea": "waiting"}
+
+
+class Crasher:
+    """Runs tasks of `tests.engine.crasher`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(
+        self, url: str, pool: str, olga: str, step: int, when: str, *, together: bool = True
+    ) -> tuple[list[str], int]:
+        """The steps it took, "answered" if it came so far, and how it ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        task = {"url": url, "pool": pool, "olga": olga, "step": step, "when": when, "together": together}
+        self._process.stdin.write(json.dumps(task) + "\n")
+        self._process.stdin.flush()
+        said = []
+        while not (line := self._process.stdout.readline().strip()).startswith("ended"):
+            assert line or self._process.poll() is None
+            said.append(line.removeprefix("step "))
+        return said, int(line.removeprefix("ended "))
+
+
+@contextmanager
+def crashing() -> Iterator[Crasher]:
+    command = [sys.executable, "-m", "tests.engine.crasher"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield Crasher(process)
+        finally:
+            process.kill()
+
+
+async def prepare(hf: Holdfast, pool: str) -> str:
+    """Olga has the one seat; Ann and Bea wait for it."""
+    granted(await hf.create_pool(pool, quotas={"main": 1}, preset="course_section"))
+    olga = granted(await hf.book(pool, "Olga", confirmed=True, by="staff"))
+    for party in ("Ann", "Bea"):
+        granted(await hf.book(pool, party))
+    return olga.id
+
+
+def states(picture: Picture, pool_id: int | None) -> dict[str, str]:
+    """Who is where in a pool; somebody who is there twice is a failure of its own."""
+    found = [booking for booking in bookings(picture) if booking.pool_id == pool_id]
+    assert len({booking.party for booking in found}) == len(found)
+    return {booking.party: booking.state for booking in found}
+
+
+async def test_whenever_the_process_dies_all_or_nothing_has_happened(database_url: str) -> None:
+    with crashing() as crasher:
+        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+            steps, ended = crasher.run(database_url, "first", await prepare(hf, "first"), NEVER, "")
+            assert ended == 0
+            assert steps.pop() == "answered"
+            assert (steps[0], steps[-1]) == ("begin", "commit")
+            assert {"rows lock_pools", "many update_bookings", "many insert_log"} <= set(steps)
+
+            # After one step is before the next, so each moment between two steps is tried once.
+            await crash_and_try_again(hf, crasher, database_url, 1, "before", last=False)
+            for step, name in enumerate(steps, 1):
+                await crash_and_try_again(hf, crasher, database_url, step, "after", last=name == "commit")
+            await crash_and_try_again(hf, crasher, database_url, len(steps), "before", last=True)
+    await assert_verified(database_url)
+
+
+async def crash_and_try_again(
+    hf: Holdfast, crasher: Crasher, url: str, step: int, when: str, *, last: bool
+) -> None:
+    name = f"pool-{step}-{when}"
+    olga = await prepare(hf, name)
+    pool_id = pool_number(granted(await hf.pool(name)).id)
+
+    said, ended = crasher.run(url, name, olga, step, when)
+
+    assert ended == -signal.SIGKILL
+    assert "answered" not in said
+    picture = await look(url)
+    assert wrong(picture) == []
+    assert states(picture, pool_id) == (DONE if last and when == "after" else NOTHING), f"{when} {said[-1]}"
+
+    # The caller, who was not told anything, asks again with the same keys.
+    for _ in range(2):
+        zoe = await hf.book(name, "Zoe", idempotency_key=f"{name} book")
+        gone = await hf.cancel(olga, idempotency_key=f"{name} cancel")
+        assert (outcome(zoe), outcome(gone)) == ("waiting", "cancelled")
+    assert states(await look(url), pool_id) == DONE
+
+
+async def test_control_statements_that_commit_one_by_one_are_caught_half_done(sqlite_url: str) -> None:
+    found = []
+    with crashing() as crasher:
+        async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as hf:
+            for step in range(1, 25):
+                olga = await prepare(hf, f"pool-{step}")
+                _, ended = crasher.run(sqlite_url, f"pool-{step}", olga, step, "after", together=False)
+                found.append(wrong(await look(sqlite_url)))
+                if ended == 0 or found[-1]:
+                    break
+    assert found[-1] != []

@@ -1,0 +1,158 @@
+"""A dry run tells what would happen, changes nothing, and is right: what then really happens is the same."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from holdfast import Booking, Holdfast, Outcome, Refusal, granted
+from tests.database import dump, opened
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    """A full class of three with three in line, and an event with two quotas and an open share."""
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": 3}))
+        for who in ("ann", "bea", "cyd"):
+            granted(await hf.confirm(granted(await hf.book("class", who)).id))
+        for who in ("dan", "eve", "fay"):
+            granted(await hf.book("class", who))
+        granted(await hf.create_pool("event", preset="event_signup", quotas={"a": 2, "b": 1}, open_size=1))
+        for who in ("ann", "bea", "cyd", "dan"):
+            granted(await hf.book("event", who, quota="a"))
+        yield hf
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "more room": {"sizes": {"main": 5}},
+    "less room": {"sizes": {"main": 1}, "allow_demotion": True},
+    "no room": {"sizes": {"main": 0}, "allow_demotion": True},
+    "another title": {"title": "Class"},
+    "other rules": {"policy": {"offers_live_max": 3}, "sizes": {"main": 6}},
+    "closed": {"status": "closed"},
+    "cancelled": {"status": "cancelled"},
+    "paused": {"status": "paused"},
+}
+
+
+async def events_of(hf: Holdfast, pool: str, after: int) -> list[tuple[str, Any, str]]:
+    return [(e["event"], e["booking"], e["by"]) for e in granted(await hf.log(pool, after=after, limit=1000))]
+
+
+def told(outcome: Outcome) -> tuple[list[Any], list[Any]]:
+    events = [(event["event"], event.get("booking"), event["by"]) for event in outcome.events]
+    return events, [(message["kind"], message["booking"]) for message in outcome.messages]
+
+
+async def really(hf: Holdfast, pool: str, change: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Make the change, and tell what happened and who was told."""
+    entries, messages = len(granted(await hf.log(pool))), len(granted(await hf.messages(pool)))
+    granted(await hf.change_pool(pool, **change))
+    sent = granted(await hf.messages(pool))[messages:]
+    return await events_of(hf, pool, entries), [(message["kind"], message["booking"]) for message in sent]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+async def test_a_change_is_told_beforehand_and_comes_true(
+    hf: Holdfast, database_url: str, change: Mapping[str, Any]
+) -> None:
+    before = await dump(database_url)
+    outcome = granted(await hf.change_pool("class", dry_run=True, **change))
+    assert isinstance(outcome, Outcome)
+    assert await dump(database_url) == before
+    assert granted(await hf.change_pool("class", dry_run=True, **change)) == outcome
+    assert await really(hf, "class", change) == told(outcome)
+
+
+async def test_who_would_lose_their_place_is_named(hf: Holdfast, database_url: str) -> None:
+    before = await dump(database_url)
+    refused = await hf.change_pool("class", sizes={"main": 1})
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.facts["count"]) == ("would_demote", 2)
+    named = [granted(await hf.booking(name)).party.id for name in refused.facts["bookings"]]
+    assert named == ["cyd", "bea"], "the latest to arrive go first"
+    dry = granted(await hf.change_pool("class", sizes={"main": 1}, dry_run=True))
+    assert isinstance(dry, Outcome)
+    assert dry.answer is not None
+    assert (dry.answer["refused"], dry.answer["facts"]) == ("would_demote", refused.facts)
+    assert dry.events == dry.messages == ()
+    assert await dump(database_url) == before
+
+    granted(await hf.change_pool("class", sizes={"main": 1}, allow_demotion=True))
+    line = [(b.position, b.party.id) for b in granted(await hf.line("class"))]
+    assert line == [(1, "bea"), (2, "cyd"), (3, "dan"), (4, "eve"), (5, "fay")]
+
+
+async def test_the_latest_of_each_quota_lose_their_place(hf: Holdfast) -> None:
+    """The latest may be of a quota with few to lose, while more must go from one that filled early."""
+    granted(await hf.create_pool("tour", preset="event_signup", quotas={"early": 5, "late": 10}))
+    for quota, size in (("early", 5), ("late", 10)):
+        for n in range(size):
+            granted(await hf.book("tour", f"{quota} {n}", quota=quota))
+    sizes = {"early": 0, "late": 9}
+    refused = await hf.change_pool("tour", sizes=sizes)
+    assert isinstance(refused, Refusal)
+    named = [granted(await hf.booking(name)).party.id for name in refused.facts["bookings"]]
+    assert sorted(named) == [f"early {n}" for n in range(5)] + ["late 9"]
+    granted(await hf.change_pool("tour", sizes=sizes, allow_demotion=True))
+    assert granted(await hf.stats("tour"))["quotas"] == {
+        "early": {"used": 0, "room": 0},
+        "late": {"used": 9, "room": 0},
+    }
+
+
+async def test_who_is_past_the_deadline_is_not_demoted_in_place_of_another(hf: Holdfast) -> None:
+    """A hold that has run out takes no room: with it gone, somebody else is the latest to lose a place."""
+    granted(await hf.create_pool("hut", preset="class_waitlist", quotas={"main": 3}))
+    for who in ("ann", "bea"):
+        granted(await hf.confirm(granted(await hf.book("hut", who)).id))
+    granted(await hf.book("hut", "cyd"))
+    clock: Any = hf.clock
+    clock.move_to(clock.now() + 15 * 60_000)
+    refused = await hf.change_pool("hut", sizes={"main": 1})
+    assert isinstance(refused, Refusal)
+    assert [granted(await hf.booking(b)).party.id for b in refused.facts["bookings"]] == ["bea"]
+
+
+@pytest.mark.parametrize("quantity", [1, 2])
+async def test_a_booking_can_be_tried_first(hf: Holdfast, database_url: str, quantity: int) -> None:
+    before = await dump(database_url)
+    for pool, quota in (("class", "main"), ("event", "a"), ("event", "b")):
+        outcome = granted(await hf.book(pool, "gus", quantity, quota=quota, dry_run=True))
+        assert isinstance(outcome, Outcome)
+        assert await dump(database_url) == before
+        entries = len(granted(await hf.log(pool)))
+        booking = granted(await hf.book(pool, "gus", quantity, quota=quota))
+        assert isinstance(booking, Booking)
+        assert await events_of(hf, pool, entries) == told(outcome)[0]
+        granted(await hf.cancel(booking.id))
+        before = await dump(database_url)
+
+
+async def test_a_dry_run_neither_uses_nor_asks_an_idempotency_key(hf: Holdfast, database_url: str) -> None:
+    before = await dump(database_url)
+    dry = granted(await hf.book("class", "gus", dry_run=True, idempotency_key="once"))
+    assert isinstance(dry, Outcome)
+    assert await dump(database_url) == before
+    booked = granted(await hf.book("class", "gus", idempotency_key="once"))
+    assert isinstance(booked, Booking)
+    assert isinstance(granted(await hf.book("class", "hal", dry_run=True, idempotency_key="once")), Outcome)
+
+
+async def test_what_is_due_is_part_of_what_is_told(hf: Holdfast, database_url: str) -> None:
+    """A dry run shows what has fallen due as well, and still leaves it to be done."""
+    granted(await hf.create_pool("hut", preset="class_waitlist", quotas={"main": 1}))
+    ann = granted(await hf.book("hut", "ann"))
+    clock: Any = hf.clock
+    clock.move_to(clock.now() + 15 * 60_000)
+    before = await dump(database_url)
+    outcome = granted(await hf.change_pool("hut", title="The hut", dry_run=True))
+    assert isinstance(outcome, Outcome)
+    assert [(e["event"], e.get("booking")) for e in outcome.events] == [
+        ("Expired", ann.id),
+        ("PoolChanged", None),
+    ]
+    assert await dump(database_url) == before

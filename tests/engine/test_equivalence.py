@@ -1,0 +1,201 @@
+"""One history, three ways: on the bare core, on SQLite and on PostgreSQL. All answers, rows and hashes agree.
+
+The commands are those of the core's own random histories. What is loaded at a time, and the blocks of the
+line, are made tiny: so a decision made on little, asking for more as it goes, is compared with one that sees
+the whole pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, run_state_machine_as_test
+
+from holdfast.answers import answer_of, handed_over
+from holdfast.core import commands as c
+from holdfast.core.decide import decide
+from holdfast.core.model import Pool
+from holdfast.core.view import View
+from holdfast.core.work import Decision
+from holdfast.lane import Job
+from holdfast.store import blocks, loaded, loader, rows
+from holdfast.store.writer import GENESIS, entry_digest
+from holdfast.sync import SyncHoldfast, open_sync
+from testbed.postgres import fresh_database
+from tests.core.history import START, History
+from tests.core.test_promises import Histories, any_pool, attributes, requests, starts
+from tests.database import SECRET, asking
+
+OF_POOL = {
+    "log": "seq",
+    "bookings": "number",
+    "quotas": "key",
+    "units": "label",
+    "takings": "label",
+    "offers": "booking, seq",
+    "openings": "number",
+    "tries": "opening, booking",
+    "outbox": "seq, part",
+    "line_blocks": "low",
+}
+
+Rows = list[tuple[Any, ...]]
+
+
+class HandClock:
+    """A clock that can be set back, because every history begins at the same instant."""
+
+    def __init__(self) -> None:
+        self.at = START
+
+    def now(self) -> int:
+        return self.at
+
+
+class Mirrored(History):
+    """A pool on the bare core, and the same pool on two databases."""
+
+    numbers = count(1)
+
+    def __init__(self, mirrors: list[SyncHoldfast], pool: Pool, units: tuple[dict[str, Any], ...]) -> None:
+        number = next(self.numbers)
+        self.mirrors = mirrors
+        self.now, self.view, self.log = START, View(), []
+        self.agreed = True
+        self.chain: Rows = []
+        self.told: Rows = []
+        self.do(c.CreatePool(replace(pool, id=number, org="default", key=f"pool-{number}"), units))
+
+    def do(self, command: c.Command) -> Decision:
+        view = self.view
+        view.savepoint()
+        decision = decide(view, command, self.now)
+        pool = command.pool if isinstance(command, c.CreatePool) else view.pool
+        self.note(pool.id, decision)
+        answer = handed_over(answer_of(view, command, decision, self.now), command, SECRET)
+        for mirror in self.mirrors:
+            mirror.hf.clock.at = self.now  # type: ignore[attr-defined]
+            found = mirror.run(decided(mirror, pool.id, command))
+            self.agreed = found == answer
+            assert found == answer, f"{mirror.hf.store.dialect} answers {command} differently"
+        return decision
+
+    def note(self, pool_id: int, decision: Decision) -> None:
+        for event, by in decision.entries:
+            self.log.append((event, by))  # type: ignore[arg-type]
+            kind, body, last = (
+                type(event).__name__,
+                rows.text(event),
+                self.chain[-1][8] if self.chain else GENESIS,
+            )
+            digest = entry_digest(pool_id, len(self.log), event.at, kind, by, body)
+            head, booking = hashlib.sha256(last + digest).digest(), getattr(event, "booking", None)
+            self.chain.append((pool_id, len(self.log), event.at, kind, booking, by, body, digest, head))
+        for part, message in enumerate(decision.messages):
+            at, facts = self.now, rows.text(message.facts)
+            told = (pool_id, len(self.log), part, message.kind, message.to, message.booking, facts)
+            self.told.append((*told, at, "pending", at, 0, ""))
+
+    def compare(self) -> None:
+        """The rows of both databases with each other, and with what the core has in mind."""
+        if self.view.pool is None or not self.agreed:
+            return
+        found = [mirror.run(read(mirror, self.view.pool.id)) for mirror in self.mirrors]
+        for table in OF_POOL:
+            assert found[0][table] == found[1][table], f"the databases differ in {table}"
+        for table, expected in self.expected().items():
+            assert found[0][table] == expected, f"the databases differ from the core in {table}"
+
+    def expected(self) -> dict[str, Rows]:
+        view, pool_id = self.view, self.view.pool.id
+        return {
+            "log": self.chain,
+            "outbox": self.told,
+            "bookings": [rows.inserted(pool_id, b) for _, b in sorted(view.bookings.items())],
+            "units": [tuple(map(plain, rows.unit_row(pool_id, u))) for _, u in sorted(view.units.items())],
+            "takings": [(pool_id, u.label, u.booking) for _, u in sorted(view.units.items()) if u.booking],
+            "offers": [rows.offer_row(pool_id, offer) for _, offer in sorted(view.offers.items())],
+            "openings": [(pool_id, *opening) for _, opening in sorted(view.openings.items())],
+            "tries": [(pool_id, *key) for key in sorted(view.tried)],
+            "pools": [
+                (view.due_at, view.round, view.numbers, view.arrivals, len(self.chain), self.chain[-1][8])
+            ],
+        }
+
+
+async def decided(mirror: SyncHoldfast, pool_id: int, command: c.Command) -> Any:
+    """The engine's own answer, past what the library checks before it asks."""
+    job = Job(pool_id, command, asyncio.get_running_loop().create_future(), "default")
+    mirror.hf.engine.lane.submit(job)
+    return await job.future
+
+
+async def read(mirror: SyncHoldfast, pool_id: int) -> dict[str, Rows]:
+    url = URLS[mirror.hf.store.dialect]
+    async with asking(url) as ask:
+        of_pool = "due_at, round, numbers, arrivals, log_seq, log_hash"
+        found = {"pools": await ask(f"SELECT {of_pool} FROM pools WHERE id = {pool_id}")}
+        for table, order in OF_POOL.items():
+            listed = await ask(f"SELECT * FROM {table} WHERE pool_id = {pool_id} ORDER BY {order}")
+            found[table] = [tuple(map(plain, row)) for row in listed]
+    return found
+
+
+def plain(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value
+
+
+URLS: dict[str, str] = {}
+
+
+@pytest.fixture
+def mirrors(sqlite_url: str, postgres_server_url: str) -> Iterator[list[SyncHoldfast]]:
+    with fresh_database(postgres_server_url) as postgres_url:
+        URLS.update(sqlite=sqlite_url, postgres=postgres_url)
+        options: dict[str, Any] = {"secret": SECRET, "ticker": False}
+        with (
+            open_sync(sqlite_url, clock=HandClock(), **options) as one,
+            open_sync(postgres_url, clock=HandClock(), **options) as other,
+        ):
+            yield [one, other]
+
+
+@pytest.fixture(params=["remembering", "forgetful"])
+def little_at_a_time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if request.param == "forgetful":
+        monkeypatch.setattr(loaded.Memory, "standing", lambda *_: None)
+    monkeypatch.setattr(loader, "_HEADS", 1)
+    monkeypatch.setattr(loader, "_MORE", 2)
+    monkeypatch.setattr(loader, "_UNITS_MAX", 2)
+    monkeypatch.setattr(blocks, "LONG", 4)
+    monkeypatch.setattr(blocks, "SHORT", 2)
+    monkeypatch.setattr(blocks, "MERGED_MAX", 3)
+
+
+def test_both_databases_and_the_bare_core_agree(mirrors: list[SyncHoldfast], little_at_a_time: None) -> None:
+    class Same(Histories):
+        @initialize(
+            pool=any_pool(),
+            units=st.lists(st.tuples(attributes, starts), max_size=4),
+            crowd=st.lists(requests, max_size=10),
+        )
+        def create(self, pool: Pool, units: list[Any], crowd: list[Any]) -> None:
+            keys = [quota.key for quota in pool.quotas if quota.by_units]
+            self.made = 0
+            self.history = Mirrored(mirrors, pool, self.units_for(keys[0], units) if keys else ())
+            for request in crowd:
+                self.ask(*request)
+
+        def teardown(self) -> None:
+            if hasattr(self, "history"):
+                self.history.compare()
+
+    run_state_machine_as_test(Same, settings=settings(max_examples=40, stateful_step_count=40))

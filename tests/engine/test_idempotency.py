@@ -1,0 +1,265 @@
+"""One key, one effect, one answer: however often it is asked, by whom, and whatever came between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from holdfast import Booking, Holdfast, PoolState, Refusal, granted
+from holdfast.store.writer import Writer
+from tests.database import SECRET, START, ask, dump, opened
+
+ASK_AGAIN = """
+import asyncio, json, sys
+import msgspec
+from holdfast import Holdfast, TestClock
+
+async def main():
+    url, key, who, start, secret = sys.argv[1:]
+    async with Holdfast.open(url, clock=TestClock(int(start)), secret=secret) as hf:
+        answer = await hf.book("gig", who, idempotency_key=key)
+        print(json.dumps(msgspec.to_builtins(answer), default=str))
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
+        yield hf
+
+
+def refused(answer: Any) -> str:
+    assert isinstance(answer, Refusal)
+    return answer.code
+
+
+async def bookings(hf: Holdfast) -> int:
+    return len(granted(await hf.bookings("gig")))
+
+
+async def test_the_same_request_gets_the_same_answer_and_has_one_effect(
+    hf: Holdfast, database_url: str
+) -> None:
+    first = granted(await hf.book("gig", "ann", idempotency_key="once"))
+    after = await dump(database_url)
+    for _ in range(3):
+        assert granted(await hf.book("gig", "ann", idempotency_key="once")) == first
+    assert await dump(database_url) == after
+    assert first.edit_token is not None, "the answer is whole each time"
+
+
+async def test_the_answer_stays_what_it_was_whatever_happened_since(hf: Holdfast) -> None:
+    first = granted(await hf.book("gig", "ann", idempotency_key="once"))
+    granted(await hf.cancel(first.id))
+    await hf.advance(seconds=3600)
+    again = granted(await hf.book("gig", "ann", idempotency_key="once"))
+    assert again == first
+    assert (again.state, granted(await hf.booking(first.id)).state) == ("held", "cancelled")
+
+
+async def test_every_command_with_a_key_is_done_once(hf: Holdfast, database_url: str) -> None:
+    async def twice(method: Any, *args: Any, **options: Any) -> Any:
+        key = f"{method.__name__} {args}"
+        first = await method(*args, idempotency_key=key, **options)
+        rows = await dump(database_url)
+        second = await method(*args, idempotency_key=key, **options)
+        assert first == second
+        assert await dump(database_url) == rows
+        return granted(first)
+
+    await twice(hf.create_pool, "other", preset="checkout", quotas={"main": ["a", "b"]})
+    ann = await twice(hf.book, "gig", "ann")
+    bea = await twice(hf.book, "gig", "bea", 2)
+    await twice(hf.extend, ann.id, 60)
+    await twice(hf.confirm, ann.id)
+    await twice(hf.cancel, ann.id, why="ill")
+    await twice(hf.decline, bea.id)
+    await twice(hf.change_pool, "gig", sizes={"main": 2})
+    await hf.advance(seconds=25 * 3600)
+    offer = granted(await hf.booking(bea.id, secret=True)).offer
+    assert offer is not None
+    await twice(hf.claim, offer.token, 1)
+
+
+async def test_a_refusal_is_an_answer_like_any_other(hf: Holdfast) -> None:
+    granted(await hf.book("gig", "ann"))
+    first = await hf.book("gig", "bea", if_full="refuse", idempotency_key="once")
+    assert refused(first) == "not_enough_room"
+    granted(await hf.change_pool("gig", sizes={"main": 9}))
+    assert await hf.book("gig", "bea", if_full="refuse", idempotency_key="once") == first
+    assert granted(await hf.book("gig", "bea", if_full="refuse", idempotency_key="twice")).state == "held"
+
+
+async def test_another_request_under_the_same_key_is_refused(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("other", preset="class_waitlist", quotas={"main": 1}))
+    ann = granted(await hf.book("gig", "ann", idempotency_key="once"))
+    before = await dump(database_url)
+    others = [
+        await hf.book("gig", "bea", idempotency_key="once"),
+        await hf.book("gig", "ann", 2, idempotency_key="once"),
+        await hf.book("gig", {"id": "ann", "name": "Ann"}, idempotency_key="once"),
+        await hf.book("other", "ann", idempotency_key="once"),
+        await hf.confirm(ann.id, idempotency_key="once"),
+        await hf.change_pool("gig", title="x", idempotency_key="once"),
+        await hf.create_pool("third", preset="checkout", quotas={"main": 1}, idempotency_key="once"),
+    ]
+    assert [refused(answer) for answer in others] == ["idempotency_mismatch"] * 7
+    assert others[0].field == "idempotency_key"  # type: ignore[union-attr]
+    assert await dump(database_url) == before
+
+
+async def test_a_pool_is_made_once(hf: Holdfast, database_url: str) -> None:
+    options: dict[str, Any] = {"preset": "checkout", "quotas": {"main": ["a", "b"]}}
+    first = granted(await hf.create_pool("hall", idempotency_key="once", **options))
+    assert isinstance(first, PoolState)
+    assert granted(await hf.create_pool("hall", idempotency_key="once", **options)) == first
+    assert refused(await hf.create_pool("hall", **options)) == "exists"
+    assert refused(await hf.create_pool("hall", idempotency_key="other", **options)) == "exists"
+    other = {**options, "quotas": {"main": ["a"]}}
+    assert refused(await hf.create_pool("hall", idempotency_key="once", **other)) == "idempotency_mismatch"
+    assert await ask(database_url, "SELECT count(*) FROM pools") == [(2,)]
+
+
+async def test_a_refused_pool_stays_refused_under_its_key(hf: Holdfast) -> None:
+    first = await hf.create_pool("gig", preset="checkout", quotas={"main": 1}, idempotency_key="once")
+    assert refused(first) == "exists"
+    assert await hf.create_pool("gig", preset="checkout", quotas={"main": 1}, idempotency_key="once") == first
+    answer = await hf.create_pool("new", preset="checkout", quotas={"main": 1}, idempotency_key="once")
+    assert refused(answer) == "idempotency_mismatch"
+
+
+async def test_requests_that_meet_in_one_transaction_are_one(hf: Holdfast) -> None:
+    before = hf.engine.batches
+    answers = await asyncio.gather(*(hf.book("gig", "ann", idempotency_key="once") for _ in range(50)))
+    assert hf.engine.batches - before < 50
+    assert len({granted(answer).id for answer in answers if isinstance(answer, Booking)}) == 1
+    assert all(answer == answers[0] for answer in answers)
+    assert await bookings(hf) == 1
+
+
+async def test_different_requests_that_meet_under_one_key_get_one_yes(hf: Holdfast) -> None:
+    granted(await hf.change_pool("gig", sizes={"main": 100}))
+    answers = await asyncio.gather(*(hf.book("gig", f"p{n}", idempotency_key="once") for n in range(20)))
+    granted_ones = [answer for answer in answers if isinstance(answer, Booking)]
+    assert len(granted_ones) == 1
+    others = [refused(answer) for answer in answers if not isinstance(answer, Booking)]
+    assert others == ["idempotency_mismatch"] * 19
+    assert await bookings(hf) == 1
+
+
+async def test_another_node_knows_the_answer(hf: Holdfast, database_url: str) -> None:
+    first = granted(await hf.book("gig", "ann", idempotency_key="once"))
+    async with opened(database_url) as other:
+        assert granted(await other.book("gig", "ann", idempotency_key="once")) == first
+        assert refused(await other.book("gig", "bea", idempotency_key="once")) == "idempotency_mismatch"
+
+
+async def test_nodes_that_ask_at_the_same_moment_have_one_effect(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("other", preset="checkout", quotas={"main": 100}))
+    async with opened(database_url) as second, opened(database_url) as third:
+        for n in range(15):
+            nodes = [hf, second, third] * 3
+            answers = await asyncio.gather(
+                *(one.book("other", f"p{n}", idempotency_key=f"k{n}") for one in nodes)
+            )
+            assert all(answer == answers[0] for answer in answers)
+            made = await asyncio.gather(
+                *(
+                    one.create_pool(f"pool-{n}", preset="checkout", quotas={"a": 1}, idempotency_key=f"m{n}")
+                    for one in nodes
+                )
+            )
+            assert all(granted(answer) == made[0] for answer in made)
+        assert len(granted(await hf.bookings("other"))) == 15
+        assert len(await hf.pools()) == 17
+
+
+async def test_nodes_that_make_the_same_pool_get_one_yes_and_calm_nos(
+    hf: Holdfast, database_url: str
+) -> None:
+    async with opened(database_url) as second, opened(database_url) as third:
+        for n in range(10):
+            made = await asyncio.gather(
+                *(
+                    one.create_pool(f"pool-{n}", preset="checkout", quotas={"a": 1})
+                    for one in (hf, second, third)
+                )
+            )
+            kinds = sorted("yes" if isinstance(answer, PoolState) else answer.code for answer in made)
+            assert kinds == ["exists", "exists", "yes"]
+
+
+async def test_another_process_knows_the_answer(hf: Holdfast, database_url: str) -> None:
+    first = granted(await hf.book("gig", "ann", idempotency_key="once"))
+    said = []
+    for who in ("ann", "bea"):
+        command = [sys.executable, "-c", ASK_AGAIN, database_url, "once", who, str(START), SECRET]
+        process = await asyncio.create_subprocess_exec(*command, stdout=-1)
+        out, _ = await process.communicate()
+        said.append(json.loads(out))
+    assert (said[0]["id"], said[0]["edit_token"]) == (first.id, first.edit_token)
+    assert said[1]["code"] == "idempotency_mismatch"
+
+
+async def test_the_key_is_kept_with_the_change_or_not_at_all(
+    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is rolled back leaves no key: the same request can be made again, and is then carried out."""
+    before, write = await dump(database_url), Writer.write
+
+    async def fails(self: Writer, *args: Any) -> None:
+        await write(self, *args)
+        raise RuntimeError("after everything was written, and before it was committed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "write", fails)
+        with pytest.raises(Exception, match="after everything was written"):
+            await hf.book("gig", "ann", idempotency_key="once")
+    assert await dump(database_url) == before
+    assert granted(await hf.book("gig", "ann", idempotency_key="once")).state == "held"
+    assert await bookings(hf) == 1
+
+
+async def test_keys_are_forgotten_after_a_day(hf: Holdfast, database_url: str) -> None:
+    """The ticker forgets them, some at a time, in the order of their age."""
+    granted(await hf.change_pool("gig", sizes={"main": 100}))
+    for n in range(5):
+        granted(await hf.book("gig", f"old {n}", idempotency_key=f"old {n}"))
+    await hf.advance(seconds=12 * 3600)
+    granted(await hf.book("gig", "new", idempotency_key="new"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.engine.FORGET_MAX", 2)
+        await hf.engine.forget_requests(START + 1)
+    assert await ask(database_url, "SELECT key FROM requests") == [("new",)]
+    assert refused(await hf.book("gig", "other", idempotency_key="new")) == "idempotency_mismatch"
+    assert granted(await hf.book("gig", "old 0", idempotency_key="old 0")).state == "held"
+
+
+async def test_the_ticker_forgets_them_by_itself(database_url: str) -> None:
+    class Later:
+        """A clock that can be moved while the ticker runs."""
+
+        at = START
+
+        def now(self) -> int:
+            return self.at
+
+    clock = Later()
+    async with opened(database_url, clock=clock, ticker=False) as hf:
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1}))
+        granted(await hf.book("gig", "ann", idempotency_key="once"))
+        clock.at += 24 * 3_600_000 + 1
+        await hf.ticker.start()
+        for _ in range(100):
+            if await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]:
+                break
+            await asyncio.sleep(0.05)
+        assert await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]

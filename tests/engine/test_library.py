@@ -1,0 +1,229 @@
+"""The library's methods, with an event loop and without: one story, told both ways, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Price, Refusal, Refused, SyncHoldfast, TestClock, granted, ids
+from holdfast.errors import Closing
+from holdfast.ids import BOOKING_LENGTH
+from tests.database import SECRET, START, dump, opened
+
+METHODS = {
+    name
+    for name, method in inspect.getmembers(Holdfast, inspect.iscoroutinefunction)
+    if not name.startswith("_") and name != "submit"
+}
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        yield hf
+
+
+class Told:
+    """Calls the methods of either kind of Holdfast, and remembers which, and what they answered."""
+
+    def __init__(self, hf: Holdfast | SyncHoldfast) -> None:
+        self.hf, self.called, self.answers = hf, set[str](), list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*args: Any, **options: Any) -> Any:
+            answer = getattr(self.hf, name)(*args, **options)
+            answer = await answer if inspect.isawaitable(answer) else answer
+            self.called.add(name)
+            self.answers.append((name, answer))
+            return answer
+
+        return call
+
+
+async def story(hf: Told) -> None:
+    """Every method once or more, with a yes and a no from many of them."""
+    await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 2}, price=Price(1500, "EUR"))
+    await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 2})
+    await hf.create_pool("chair", preset="last_minute", policy={"tries_max": 1}, quotas={"main": ["a", "b"]})
+    ann = await hf.book("gig", {"id": "ann", "name": "Ann", "tags": ["member"]}, idempotency_key="ann")
+    bea = await hf.book("gig", "bea", 1)
+    cyd = await hf.book("gig", "cyd", 2)
+    dan = await hf.book("gig", "dan")
+    await hf.confirm(ann.id)
+    await hf.extend(bea.id, 60)
+    await hf.confirm("nobody")
+    await hf.move(dan.id, "front", why="was here first")
+    await hf.move(cyd.id, after=dan.id)
+    await hf.cancel(bea.id)
+    offered = await hf.booking(dan.id, secret=True)
+    await hf.decline(offered.offer.token)
+    offered = await hf.booking(cyd.id, secret=True)
+    await hf.claim(offered.offer.token, 1)
+    await hf.claim(offered.offer.token, 1)
+    await hf.change_pool("gig", sizes={"main": 1})
+    await hf.change_pool("gig", sizes={"main": 1}, allow_demotion=True, dry_run=True)
+    await hf.change_pool("gig", sizes={"main": 4}, title="The gig")
+    await hf.fill("gig")
+    await hf.offer(dan.id, why="asked nicely")
+    await hf.add_units("chair", [{"label": "c", "attributes": {"row": 1}}, "d"])
+    await hf.close_unit("chair", "d")
+    for who in ("eve", "fay", "gus", "hal"):
+        await hf.book("chair", who)
+    await hf.cancel((await hf.bookings("chair", party="eve"))[0].id)
+    await hf.decline((await hf.bookings("chair", state="offered"))[0].id)
+    openings = await hf.openings("chair")
+    await hf.resolve("chair", openings[0]["number"], "free")
+    await hf.advance(seconds=3600)
+    await hf.tick()
+    await hf.tick("gig")
+    for lookup in ("pool", "line", "room", "stats", "log", "messages", "openings", "bookings"):
+        for pool in ("gig", "chair", "nowhere"):
+            await getattr(hf, lookup)(pool)
+    await hf.pools()
+    await hf.position(dan.id)
+    await hf.explain(dan.id)
+
+
+async def told(url: str, monkeypatch: pytest.MonkeyPatch, *, sync: bool) -> Told:
+    """The story as told to a new database; pools get the same ids each time."""
+    numbers = count(1_000)
+    monkeypatch.setattr(ids, "new_pool_id", lambda: next(numbers))
+    if sync:
+        with Holdfast.open_sync(url, clock=TestClock(START), secret=SECRET) as hf:
+            teller = Told(hf)
+            await story(teller)
+    else:
+        async with opened(url) as hf:
+            teller = Told(hf)
+            await story(teller)
+    return teller
+
+
+async def test_one_story_is_told_alike_both_ways_on_both_databases(
+    sqlite_url: str, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await told(sqlite_url, monkeypatch, sync=False)
+    second = await told(postgres_url, monkeypatch, sync=True)
+    assert first.called == second.called == METHODS
+    assert first.answers == second.answers
+    rows, others = await dump(sqlite_url), await dump(postgres_url)
+    assert rows == others
+
+
+def test_callers_without_a_loop_have_every_method() -> None:
+    there = {name for name in vars(SyncHoldfast) if not name.startswith("_")}
+    assert there - {"run", "close"} == METHODS
+    for name in METHODS:
+        method, original = getattr(SyncHoldfast, name), getattr(Holdfast, name)
+        assert (method.__name__, method.__doc__) == (original.__name__, original.__doc__)
+
+
+async def test_threads_share_one_lane(database_url: str) -> None:
+    with Holdfast.open_sync(database_url, clock=TestClock(START)) as hf:
+        granted(hf.create_pool("gig", preset="checkout", quotas={"main": 30}))
+        before = hf.hf.engine.batches
+        booked = await asyncio.gather(*(asyncio.to_thread(hf.book, "gig", f"party {n}") for n in range(60)))
+        states = [b.code if isinstance(b, Refusal) else b.state for b in booked]
+        assert sorted(states) == ["held"] * 30 + ["not_enough_room"] * 30
+        assert hf.hf.engine.batches - before < 60
+    with pytest.raises(Closing):
+        hf.pool("gig")
+
+
+async def test_a_refusal_can_be_caught_instead(hf: Holdfast) -> None:
+    with pytest.raises(Refused, match="There is no pool 'nowhere' here") as caught:
+        granted(await hf.pool("nowhere"))
+    assert caught.value.refusal.code == "unknown"
+
+
+# What a booking goes by.
+
+
+async def booked(hf: Holdfast) -> Any:
+    granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
+    return granted(await hf.book("gig", "ann"))
+
+
+async def test_a_booking_is_found_by_id_reference_and_edit_token(hf: Holdfast) -> None:
+    ann = await booked(hf)
+    found = granted(await hf.booking(ann.id))
+    assert found.edit_token is None
+    for name in (ann.reference, ann.reference.lower(), ann.edit_token):
+        assert granted(await hf.booking(name)) == found
+    assert granted(await hf.booking(ann.edit_token, secret=True)).edit_token == ann.edit_token
+    assert granted(await hf.confirm(ann.edit_token)).state == "confirmed"
+    assert granted(await hf.cancel(ann.reference)).state == "cancelled"
+
+
+async def test_a_tampered_edit_token_is_nobodys(hf: Holdfast) -> None:
+    ann, bea = await booked(hf), granted(await hf.book("gig", "bea"))
+    token = ann.edit_token
+    forged = [
+        token[:-1] + ("A" if token[-1] != "A" else "B"),
+        token[:-1],
+        token + "A",
+        bea.edit_token[:BOOKING_LENGTH] + token[BOOKING_LENGTH:],
+        token[:BOOKING_LENGTH] + bea.edit_token[BOOKING_LENGTH:],
+        token[:BOOKING_LENGTH] + "A" * (len(token) - BOOKING_LENGTH),
+        "x" + token[1:],
+    ]
+    for wrong in forged:
+        for answer in (await hf.booking(wrong), await hf.cancel(wrong), await hf.confirm(wrong)):
+            assert isinstance(answer, Refusal)
+            assert answer.code == "unknown"
+    assert granted(await hf.booking(ann.id)).state == "held"
+
+
+async def test_a_tampered_offer_token_is_nobodys(hf: Holdfast) -> None:
+    ann, bea, cyd = await booked(hf), *[granted(await hf.book("gig", who)) for who in ("bea", "cyd")]
+    granted(await hf.cancel(ann.id))
+    offer = granted(await hf.booking(bea.id, secret=True)).offer
+    assert offer is not None
+    name, _, mac = offer.token.partition(".")
+    other = cyd.id + name[BOOKING_LENGTH:]
+    forged = [
+        f"{name}.{mac[:-1]}",
+        f"{name}.{mac}A",
+        f"{other}.{mac}",
+        f"{name[:-1]}2.{mac}",
+        f"{name}.",
+        name,
+        mac,
+    ]
+    forged += [f"{name}.{bea.edit_token[BOOKING_LENGTH:]}", bea.edit_token, f".{mac}", "."]
+    for wrong in forged:
+        answer = await hf.claim(wrong)
+        assert isinstance(answer, Refusal), wrong
+        assert answer.code == "unknown"
+        if wrong != bea.edit_token:
+            declined = await hf.decline(wrong)
+            assert isinstance(declined, Refusal), wrong
+            assert declined.code == "unknown"
+    assert granted(await hf.claim(offer.token)).state == "confirmed"
+
+
+async def test_another_secret_makes_other_tokens(database_url: str) -> None:
+    async with opened(database_url) as hf, opened(database_url, secret="another") as other:
+        ann = await booked(hf)
+        assert isinstance(await other.booking(ann.edit_token), Refusal)
+        assert granted(await other.booking(ann.id)).id == ann.id
+
+
+async def test_no_token_stands_in_the_database(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
+    ann = granted(await hf.book("gig", "ann", idempotency_key="k"))
+    bea = granted(await hf.book("gig", "bea", idempotency_key="l"))
+    granted(await hf.cancel(ann.id, idempotency_key="m"))
+    offered = granted(await hf.booking(bea.id, secret=True))
+    assert offered.offer is not None
+    text = str(await dump(database_url))
+    for token in (ann.edit_token, bea.edit_token, offered.offer.token):
+        assert token is not None
+        assert token[BOOKING_LENGTH:] not in text
+        assert token.rpartition(".")[2] not in text
+    assert SECRET not in text

@@ -1,0 +1,243 @@
+"""Every refusal that the engine can give: its code, its status, whom it names, and that nothing changed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Refusal, granted
+from holdfast.clock import to_datetime
+from holdfast.core.refusals import CODES
+from tests.database import START, dump, opened
+
+# What only a server can say: of too many requests at once, and of a page that was changed while it was shown.
+OF_THE_SERVER = {"too_many_requests", "changed_meanwhile"}
+
+MINUTE = 60_000
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        yield hf
+
+
+async def invalid(hf: Holdfast) -> Any:
+    await pool(hf)
+    return lambda: hf.book("gig", "ann", if_full="perhaps")
+
+
+async def unknown(hf: Holdfast) -> Any:
+    await pool(hf)
+    return lambda: hf.book("gig", "ann", quota="balcony")
+
+
+async def exists(hf: Holdfast) -> Any:
+    await pool(hf)
+    return lambda: hf.create_pool("gig", preset="checkout", quotas={"main": 9})
+
+
+async def not_open_yet(hf: Holdfast) -> Any:
+    await pool(hf, opens_at=to_datetime(START + MINUTE))
+    return lambda: hf.book("gig", "ann")
+
+
+async def pool_closed(hf: Holdfast) -> Any:
+    await pool(hf)
+    granted(await hf.change_pool("gig", status="closed"))
+    return lambda: hf.book("gig", "ann", by="staff:Ida")
+
+
+async def pool_paused(hf: Holdfast) -> Any:
+    await pool(hf)
+    granted(await hf.change_pool("gig", status="paused"))
+    return lambda: hf.book("gig", "ann")
+
+
+async def not_eligible(hf: Holdfast) -> Any:
+    await pool(hf, quotas=[{"key": "main", "size": 1, "eligible": {"tag": "member"}}])
+    return lambda: hf.book("gig", {"id": "ann", "tags": ["guest"]})
+
+
+async def not_enough_room(hf: Holdfast) -> Any:
+    await pool(hf, preset="checkout", quotas={"main": 3})
+    return lambda: hf.book("gig", "ann", 10)
+
+
+async def unit_taken(hf: Holdfast) -> Any:
+    await pool(hf, preset="checkout", quotas={"main": ["12A", "12B"]})
+    granted(await hf.book("gig", "bea", units=["12A"]))
+    return lambda: hf.book("gig", "ann", units=["12A"])
+
+
+async def already_holding(hf: Holdfast) -> Any:
+    await pool(hf, quotas={"main": 2})
+    granted(await hf.book("gig", "ann"))
+    return lambda: hf.book("gig", "ann")
+
+
+async def already_waiting(hf: Holdfast) -> Any:
+    await in_line(hf)
+    return lambda: hf.book("gig", "ann", 2)
+
+
+async def hold_expired(hf: Holdfast) -> Any:
+    await pool(hf)
+    ann = granted(await hf.book("gig", "ann"))
+    await hf.advance(seconds=15 * 60)
+    return lambda: hf.confirm(ann.id)
+
+
+async def hold_lifetime_used_up(hf: Holdfast) -> Any:
+    await pool(hf)
+    ann = granted(await hf.book("gig", "ann"))
+    for _ in range(3):
+        granted(await hf.extend(ann.id))
+    return lambda: hf.extend(ann.id)
+
+
+async def offer_taken(hf: Holdfast) -> Any:
+    """Staff make the pool smaller while an offer is out: whoever had it is told that it was filled."""
+    token = await offered(hf)
+    granted(await hf.change_pool("gig", sizes={"main": 0}, allow_demotion=True))
+    return lambda: hf.claim(token)
+
+
+async def offer_expired(hf: Holdfast) -> Any:
+    token = await offered(hf)
+    await hf.advance(seconds=24 * 3600)
+    return lambda: hf.claim(token)
+
+
+async def offer_answered(hf: Holdfast) -> Any:
+    token = await offered(hf)
+    granted(await hf.decline(token))
+    return lambda: hf.claim(token)
+
+
+async def not_possible(hf: Holdfast) -> Any:
+    ann = await in_line(hf)
+    return lambda: hf.confirm(ann)
+
+
+async def too_late(hf: Holdfast) -> Any:
+    starts_at = to_datetime(START + 60 * MINUTE)
+    await pool(hf, preset="course_section", starts_at=starts_at, policy={"offer_cutoff": "30m"})
+    olga = granted(await hf.book("gig", "olga"))
+    ann = granted(await hf.book("gig", "ann"))
+    await hf.advance(seconds=14 * 60)
+    granted(await hf.extend(olga.id, 20 * 60, by="staff"))
+    await hf.advance(seconds=17 * 60)
+    granted(await hf.cancel(olga.id))
+    return lambda: hf.offer(ann.id)
+
+
+async def would_demote(hf: Holdfast) -> Any:
+    await pool(hf, quotas={"main": 2})
+    for who in ("olga", "ann"):
+        granted(await hf.confirm(granted(await hf.book("gig", who)).id))
+    return lambda: hf.change_pool("gig", sizes={"main": 1})
+
+
+async def idempotency_mismatch(hf: Holdfast) -> Any:
+    await pool(hf, quotas={"main": 5})
+    granted(await hf.book("gig", "ann", idempotency_key="once"))
+    return lambda: hf.book("gig", "bea", idempotency_key="once")
+
+
+STAGES: dict[str, Callable[[Holdfast], Awaitable[Callable[[], Awaitable[Any]]]]] = {
+    stage.__name__: stage
+    for stage in (
+        invalid, unknown, exists, not_open_yet, pool_closed, pool_paused, not_eligible, not_enough_room,
+        unit_taken, already_holding, already_waiting, hold_expired, hold_lifetime_used_up, offer_taken,
+        offer_expired, offer_answered, not_possible, too_late, would_demote, idempotency_mismatch,
+    )
+}  # fmt: skip
+
+NAMES = {
+    "already_holding": "booking", "already_waiting": "booking", "not_possible": "booking",
+    "would_demote": "bookings", "offer_answered": "booking", "offer_expired": "booking",
+    "offer_taken": "booking",
+}  # fmt: skip
+
+
+async def pool(hf: Holdfast, *, preset: str = "class_waitlist", **options: Any) -> None:
+    granted(await hf.create_pool("gig", preset=preset, **{"quotas": {"main": 1}, **options}))
+
+
+async def in_line(hf: Holdfast) -> str:
+    await pool(hf)
+    granted(await hf.book("gig", "olga"))
+    return granted(await hf.book("gig", "ann")).id
+
+
+async def offered(hf: Holdfast) -> str:
+    ann = await in_line(hf)
+    [olga] = granted(await hf.bookings("gig", party="olga"))
+    granted(await hf.cancel(olga.id))
+    offer = granted(await hf.booking(ann, secret=True)).offer
+    assert offer is not None
+    return offer.token
+
+
+@pytest.mark.parametrize("code", STAGES)
+async def test_a_refusal_says_why_and_changes_nothing(hf: Holdfast, database_url: str, code: str) -> None:
+    ask = await STAGES[code](hf)
+    before = await dump(database_url)
+    answer = await ask()
+    assert isinstance(answer, Refusal)
+    assert (answer.code, answer.status) == (code, CODES[code])
+    assert answer.sentence.endswith((".", "Available: 3"))
+    assert await dump(database_url) == before
+    assert await ask() == answer, "the same question gets the same answer"
+
+
+@pytest.mark.parametrize("code", NAMES)
+async def test_a_refusal_names_whom_it_is_about(hf: Holdfast, code: str) -> None:
+    answer = await (await STAGES[code](hf))()
+    named = answer.facts[NAMES[code]]
+    for name in [named] if isinstance(named, str) else named:
+        booking = granted(await hf.booking(name))
+        assert booking.party.id in ("ann", "olga")
+
+
+def test_every_code_that_the_engine_can_give_is_here() -> None:
+    assert set(STAGES) | OF_THE_SERVER == set(CODES)
+
+
+async def test_the_seeds_own_words_are_said(hf: Holdfast) -> None:
+    refused = await (await not_enough_room(hf))()
+    assert refused.sentence == "Not enough seats available. Requested: 10, Available: 3"
+    assert refused.facts == {"requested": 10, "available": 3}
+
+
+async def test_instants_in_a_refusal_can_be_read(hf: Holdfast) -> None:
+    refused = await (await not_open_yet(hf))()
+    assert datetime.fromisoformat(refused.facts["opens_at"]) == datetime.fromtimestamp(1_800_000_060, UTC)
+
+
+async def test_every_method_knows_what_is_unknown(hf: Holdfast) -> None:
+    """A name of nothing gets a calm no from every method that takes a name."""
+    names = {"pool": "nowhere", "booking": "K7PM2X", "token": "a.b", "token_or_booking": "K7PM2X"}
+    values = {"party": "ann", "units": ["a"], "label": "a", "opening": 1, "action": "free"}
+    asked = set()
+    for name, method in inspect.getmembers(hf, inspect.iscoroutinefunction):
+        wanted = inspect.signature(method).parameters.values()
+        first = next(iter(wanted), None)
+        if (
+            name.startswith("_")
+            or first is None
+            or first.name not in names
+            or first.default is not first.empty
+        ):
+            continue
+        needed = [p.name for p in wanted if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+        answer = await method(*[names.get(parameter) or values[parameter] for parameter in needed])
+        assert isinstance(answer, Refusal), name
+        assert answer.code == "unknown"
+        asked.add(name)
+    assert len(asked) >= 20

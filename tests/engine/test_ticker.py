@@ -1,0 +1,242 @@
+"""What is due happens by itself: soon, once, in order, whoever sleeps, fails or has a clock gone wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+from holdfast import Booking, Holdfast, granted
+from holdfast import ticker as tickers
+from holdfast.clock import SystemClock, TestClock
+from holdfast.errors import CommandFailed
+from tests.database import SECRET, START, ask, dialect_of
+from tests.engine.looking import events, look, wrong
+from tests.engine.processes import Worker, Workers
+from tests.engine.proxy import proxied
+from tests.engine.staging import file_locked_outside, nodes, outcome
+from tests.verified import assert_verified
+
+SOON_S = 15
+
+
+async def hold(hf: Holdfast, pool: str, window_s: int = 1) -> Booking:
+    """A pool of one seat with a short window, and a hold in it."""
+    policy = {"hold_window": window_s}
+    granted(await hf.create_pool(pool, quotas={"main": 1}, preset="checkout", policy=policy))
+    return granted(await hf.book(pool, "Ann"))
+
+
+async def until(found: Callable[[], Any]) -> Any:
+    """What this answers once it is true, which is soon."""
+    async with asyncio.timeout(SOON_S):
+        while not (answer := await found()):
+            await asyncio.sleep(0.02)
+        return answer
+
+
+async def is_in(hf: Holdfast, booking: Booking, state: str) -> bool:
+    return granted(await hf.booking(booking.id)).state == state
+
+
+async def test_a_hold_expires_by_itself(database_url: str) -> None:
+    async with Holdfast.open(database_url, secret=SECRET) as hf:
+        ann = await hold(hf, "chair")
+        await until(lambda: is_in(hf, ann, "expired"))
+    found = await look(database_url)
+    assert wrong(found) == []
+    (expired,) = [at for kind, _, at in events(found, "Expired")]
+    assert expired >= ann.expires_at.timestamp() * 1000
+    await assert_verified(database_url)
+
+
+async def test_an_earlier_deadline_wakes_a_ticker_that_sleeps_for_longer(database_url: str) -> None:
+    async with Holdfast.open(database_url, secret=SECRET) as hf:
+        await hold(hf, "later", window_s=3_600)
+        await asyncio.sleep(0.1)
+        sooner = await hold(hf, "sooner")
+        await until(lambda: is_in(hf, sooner, "expired"))
+
+
+async def test_an_earlier_deadline_of_another_process_wakes_the_ticker(database_url: str) -> None:
+    """Only the other process has a ticker; it sleeps until it hears of the new deadline, or looks."""
+    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        await hold(hf, "later", window_s=3_600)
+        with Workers(Worker("book", database_url, pool="later", parties=[])):
+            await asyncio.sleep(0.3)
+            sooner = await hold(hf, "sooner")
+            await until(lambda: is_in(hf, sooner, "expired"))
+
+
+async def test_what_fell_due_while_nobody_was_awake_is_caught_up_in_order(database_url: str) -> None:
+    clock = TestClock(START)
+    async with nodes(database_url, 1, clock=clock) as (hf,):
+        policy = {"hold_window": 600, "holds_per_party_max": None}
+        granted(await hf.create_pool("hall", quotas={"main": 9}, preset="event_signup", policy=policy))
+        held = [granted(await hf.book("hall", f"party-{n}")) for n in range(6)]
+        for number in (3, 0, 5):
+            clock.move_to(clock.now() + 1_000)
+            granted(await hf.extend(held[number].id, 60 + number, by="staff"))
+        clock.move_to(START + 24 * 3_600_000)
+        assert await hf.tick() == 1
+        assert await hf.tick() == 0
+    found = [booking for kind, booking, _ in events(await look(database_url), "Expired")]
+    assert found == [2, 3, 5, 1, 4, 6]
+    await assert_verified(database_url)
+
+
+async def test_the_longest_overdue_pool_comes_first(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = TestClock(START)
+    monkeypatch.setattr(tickers, "_POOLS_MAX", 1)
+    async with nodes(database_url, 1, clock=clock) as (hf,):
+        held = {name: await hold(hf, name, due) for name, due in (("c", 30), ("a", 10), ("b", 20))}
+        clock.move_to(START + 3_600_000)
+        for name in ("a", "b", "c"):
+            assert await hf.tick() == 1
+            assert await is_in(hf, held.pop(name), "expired")
+            assert all([await is_in(hf, booking, "held") for booking in held.values()])
+
+
+async def test_many_tickers_have_one_effect(database_url: str) -> None:
+    """Three in this process and one in another; each of three offers lapses once, in each of ten pools."""
+    policy = {"offer_window": 1, "after_lapse": "leave"}
+    async with nodes(database_url, 3, ticker=True) as running:
+        with Workers(Worker("book", database_url, pool="none", parties=[])):
+            for number in range(10):
+                pool = f"chair-{number}"
+                granted(
+                    await running[0].create_pool(
+                        pool, quotas={"main": 1}, preset="last_minute", policy=policy
+                    )
+                )
+                olga = granted(await running[0].book(pool, "Olga", confirmed=True, by="staff"))
+                for party in ("Ann", "Bea"):
+                    granted(await running[0].book(pool, party))
+                granted(await running[0].cancel(olga.id))
+
+            async def all_handed_back() -> bool:
+                return len(events(await look(database_url), "HandedBack")) == 10
+
+            await until(all_handed_back)
+    found = await look(database_url)
+    assert wrong(found) == []
+    lapses = Counter((row[0], row[3]) for row in found.log if row[2] == "Lapsed")
+    assert len(lapses) == 20
+    assert set(lapses.values()) == {1}
+    await assert_verified(database_url)
+
+
+async def test_a_poisoned_pool_does_not_stop_the_others(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tickers, "_POISONED", 200)
+    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        poisoned, healthy = await hold(hf, "poisoned"), await hold(hf, "healthy")
+        whole = (await ask(database_url, "SELECT config FROM pools WHERE key = 'poisoned'"))[0][0]
+    await ask(database_url, "UPDATE pools SET config = '{' WHERE key = 'poisoned'")
+    async with Holdfast.open(database_url, secret=SECRET) as hf:
+        await until(lambda: is_in(hf, healthy, "expired"))
+        another = await hold(hf, "another")
+        await until(lambda: is_in(hf, another, "expired"))
+        assert "a tick of pool" in caplog.text
+        whole = whole.replace("'", "''")
+        await ask(database_url, f"UPDATE pools SET config = '{whole}' WHERE key = 'poisoned'")
+        await until(lambda: is_in(hf, poisoned, "expired"))
+    await assert_verified(database_url)
+
+
+async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(postgres_url: str) -> None:
+    async with Holdfast.open(postgres_url, secret=SECRET) as hf:
+        locked = await hold(hf, "locked")
+        connection = await asyncpg.connect(postgres_url)
+        async with connection.transaction():
+            await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
+            await asyncio.sleep(1.2)
+            free = await hold(hf, "free")
+            # Far sooner than the engine gives up on the locked pool, which is after ten seconds.
+            async with asyncio.timeout(6):
+                await until(lambda: is_in(hf, free, "expired"))
+            assert await is_in(hf, locked, "held")
+        await connection.close()
+        await until(lambda: is_in(hf, locked, "expired"))
+
+
+async def test_time_that_cannot_go_on_says_so(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
+        await hold(hf, "poisoned")
+    await ask(database_url, "UPDATE pools SET config = '{' WHERE key = 'poisoned'")
+    async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
+        with pytest.raises(CommandFailed, match="time cannot go on"):
+            await hf.advance(seconds=60)
+
+
+# Clocks gone wrong, and databases gone away.
+
+
+def test_the_clock_of_a_process_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([5_000, 1_000, 6_000])
+    monkeypatch.setattr("time.time_ns", lambda: next(times) * 1_000_000)
+    clock = SystemClock()
+    assert [clock.now() for _ in range(3)] == [5_000, 5_000, 6_000]
+
+
+async def test_a_node_whose_clock_is_behind_undoes_nothing(database_url: str) -> None:
+    hour = 3_600_000
+    async with (
+        nodes(database_url, 1, clock=TestClock(START)) as (right,),
+        nodes(database_url, 1, clock=TestClock(START - hour)) as (behind,),
+    ):
+        ann = await hold(right, "chair", window_s=60)
+        assert await behind.tick() == 0
+        await right.advance(seconds=60)
+        assert await is_in(right, ann, "expired")
+        assert await behind.tick() == 0
+        assert outcome(await behind.confirm(ann.id)) == "hold_expired"
+        bea = granted(await behind.book("chair", "Bea"))
+        # For the node that is right, the hold that was made in the past ended in the past.
+        assert await right.tick() == 1
+        assert await is_in(right, bea, "expired")
+    assert wrong(await look(database_url)) == []
+
+
+async def test_the_ticker_outlives_a_database_that_goes_away(database_url: str) -> None:
+    if dialect_of(database_url) == "sqlite":
+        await outlive_a_lock(database_url)
+    else:
+        await outlive_a_cut(database_url)
+    await assert_verified(database_url)
+
+
+async def outlive_a_lock(url: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.store.sqlite.store._BUSY_S", 0.1)
+        async with Holdfast.open(url, secret=SECRET) as hf:
+            ann = await hold(hf, "chair")
+            with file_locked_outside(url):
+                await asyncio.sleep(1.5)
+                assert await is_in(hf, ann, "held")
+            await until(lambda: is_in(hf, ann, "expired"))
+
+
+async def outlive_a_cut(url: str) -> None:
+    async with (
+        proxied(url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET) as hf,
+        Holdfast.open(url, secret=SECRET, ticker=False) as elsewhere,
+    ):
+        ann = await hold(hf, "chair")
+        proxy.refusing = True
+        proxy.cut()
+        await asyncio.sleep(1.5)
+        assert await is_in(elsewhere, ann, "held")
+        proxy.refusing = False
+        await until(lambda: is_in(elsewhere, ann, "expired"))
+        # It listens again, too.
+        bea = await hold(elsewhere, "another")
+        await until(lambda: is_in(elsewhere, bea, "expired"))

@@ -1,0 +1,139 @@
+"""What must never be is refused by the database itself, by the name of the promise it would break."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast.store.queries import load_migrations
+from tests.database import Ask, asking, dialect_of, opened
+
+# For each name: a statement that would break the promise, on a pool with one of everything. In it, {pool} is
+# the pool's id. SQLite says the columns of a unique index instead of its name: these are given where it does.
+BOOKING = """
+    INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place,
+        arrival, priority, wants_key, units, offer_seq, offer_quantity, attempts, round, expires_at,
+        created_at, updated_at)
+    SELECT pool_id, 99, {reference}, {party}, party, answers, quota, quantity, state, {place}, arrival,
+        priority, wants_key, units, offer_seq, offer_quantity, attempts, round, expires_at, created_at,
+        updated_at
+    FROM bookings WHERE state = 'waiting' LIMIT 1
+"""
+
+
+def another(**given: str) -> str:
+    """A second booking like the one in line, but for what is given."""
+    fields = {"reference": "'ANOTHR'", "party": "'somebody else'", "place": "place + 1", **given}
+    return BOOKING.format(**fields)
+
+
+VIOLATIONS: dict[str, tuple[str, str | None]] = {
+    "pool_key_once": ("UPDATE pools SET key = 'chair', org = 'default'", "pools.org, pools.key"),
+    "no_oversell": ("UPDATE pools SET overflow = open_size + 1 WHERE id = {pool}", None),
+    "pool_status": ("UPDATE pools SET status = 'on fire' WHERE id = {pool}", None),
+    "quota_counts": ("UPDATE quotas SET used = -1 WHERE pool_id = {pool}", None),
+    "unit_closed": ("UPDATE units SET closed = 2 WHERE pool_id = {pool}", None),
+    "no_oversell_unit": (
+        "INSERT INTO takings (pool_id, label, booking) SELECT pool_id, label, 99 FROM takings",
+        "takings.pool_id, takings.label",
+    ),
+    "booking_state": ("UPDATE bookings SET state = 'lost' WHERE pool_id = {pool}", None),
+    "booking_quantity": ("UPDATE bookings SET quantity = 0 WHERE pool_id = {pool}", None),
+    "booking_deadline": ("UPDATE bookings SET expires_at = NULL WHERE state = 'held'", None),
+    "booking_offer": ("UPDATE bookings SET offer_quantity = 1 WHERE state = 'waiting'", None),
+    "one_place_in_line": (another(party="party_id"), "bookings.pool_id, bookings.party_id"),
+    "line_order": (another(place="place"), "bookings.pool_id, bookings.place"),
+    "block_count": ("UPDATE line_blocks SET count = -1 WHERE pool_id = {pool}", None),
+    "offer_outcome": ("UPDATE offers SET outcome = 'forgotten'", None),
+    "one_live_offer": (
+        """INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at)
+        SELECT pool_id, booking, seq + 1, openings, quantity, units, offered_at, expires_at FROM offers""",
+        "offers.pool_id, offers.booking",
+    ),
+    "told_once": (
+        "INSERT INTO outbox SELECT * FROM outbox",
+        "outbox.pool_id, outbox.seq, outbox.part",
+    ),
+    "outbox_state": ("UPDATE outbox SET state = 'shredded'", None),
+}
+
+# Unnamed by us, and just as strict: what a column may hold.
+WRONG_VALUES = [
+    "UPDATE bookings SET quantity = 'two' WHERE pool_id = {pool}",
+    "UPDATE bookings SET quantity = NULL WHERE pool_id = {pool}",
+    "UPDATE bookings SET quantity = 99999999999999999999 WHERE pool_id = {pool}",
+    "UPDATE pools SET due_at = 'tomorrow' WHERE id = {pool}",
+    "UPDATE pools SET log_hash = NULL WHERE id = {pool}",
+    "UPDATE units SET closed = 'perhaps' WHERE pool_id = {pool}",
+]
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    """A pool with a unit that is held, one that is offered, somebody in line, and messages to send."""
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("other", preset="checkout", quotas={"main": 1}))
+        granted(await hf.create_pool("chair", preset="last_minute", quotas={"main": ["a", "b"]}))
+        booked = [granted(await hf.book("chair", name)) for name in ("olga", "pia", "ann", "bea")]
+        granted(await hf.cancel(booked[0].id))
+        states = [booking.state for booking in granted(await hf.bookings("chair"))]
+        assert states == ["cancelled", "held", "offered", "waiting"]
+        yield hf
+
+
+@pytest.fixture
+async def ask(hf: Holdfast, database_url: str) -> AsyncIterator[Ask]:
+    async with asking(database_url) as ask:
+        yield ask
+
+
+async def refused(ask: Ask, hf: Holdfast, statement: str) -> Exception:
+    """Run a statement that must fail; how it failed."""
+    [(pool_id,)] = await ask("SELECT id FROM pools WHERE key = 'chair'")
+    with pytest.raises((sqlite3.Error, asyncpg.PostgresError)) as caught:
+        await ask(statement.replace("{pool}", str(pool_id)))
+    return caught.value
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+async def test_a_broken_promise_is_refused_by_its_name(
+    hf: Holdfast, ask: Ask, database_url: str, name: str
+) -> None:
+    statement, columns = VIOLATIONS[name]
+    if name == "unit_closed" and dialect_of(database_url) == "postgres":
+        # A boolean column needs no constraint; it is of another type.
+        assert "boolean" in str(await refused(ask, hf, statement))
+        return
+    error = await refused(ask, hf, statement)
+    if isinstance(error, sqlite3.Error):
+        said = f"UNIQUE constraint failed: {columns}" if columns else f"CHECK constraint failed: {name}"
+        assert str(error) == said
+    else:
+        assert error.constraint_name == name  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("statement", WRONG_VALUES)
+async def test_a_column_holds_only_what_it_is_for(hf: Holdfast, ask: Ask, statement: str) -> None:
+    """STRICT tables and NOT NULL: no seats of text, no missing hash."""
+    before = await ask("SELECT quantity FROM bookings")
+    await refused(ask, hf, statement)
+    assert await ask("SELECT quantity FROM bookings") == before
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_every_named_constraint_has_its_violation_here(dialect: str) -> None:
+    text = "".join(text for _, _, text in load_migrations(dialect))
+    named = re.findall(r"CONSTRAINT (\w+)", text) + re.findall(r"CREATE UNIQUE INDEX (\w+)", text)
+    missing_here = {"postgres": {"unit_closed"}, "sqlite": set()}[dialect]
+    assert sorted([*named, *missing_here]) == sorted(VIOLATIONS)
+
+
+async def test_the_statements_are_fine_but_for_what_they_break(hf: Holdfast, ask: Ask) -> None:
+    """A negative control: a second booking with nothing doubled is let in."""
+    await ask(another())
+    assert await ask("SELECT count(*) FROM bookings WHERE number = 99") == [(1,)]

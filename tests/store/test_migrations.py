@@ -1,0 +1,170 @@
+"""An empty database is set up, an old one brought up to date, and what is not Holdfast's left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast.config import make_store
+from holdfast.errors import SchemaUnknown, Unavailable
+from holdfast.store.queries import load_migrations
+from tests.database import START, ask, dialect_of, opened, sqlite_file
+
+OPEN_AND_TELL = """
+import asyncio, sys
+from holdfast import Holdfast
+
+async def main():
+    async with Holdfast.open(sys.argv[1], ticker=False) as hf:
+        await hf.create_pool(sys.argv[2], preset="checkout", quotas={"main": 1})
+        print(hf.secret)
+
+asyncio.run(main())
+"""
+
+
+async def migrate(url: str) -> list[str]:
+    store = make_store(url)
+    await store.open()
+    try:
+        return await store.migrate(START)
+    finally:
+        await store.close()
+
+
+async def test_an_empty_database_is_set_up_once(database_url: str) -> None:
+    names = [name for _, name, _ in load_migrations(dialect_of(database_url))]
+    assert await migrate(database_url) == names
+    assert await migrate(database_url) == []
+    assert await ask(database_url, "SELECT version, applied_at FROM holdfast_schema") == [(1, START)]
+
+
+async def test_opening_sets_up_an_empty_database_and_keeps_a_used_one(database_url: str) -> None:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("chair", preset="checkout", quotas={"main": 1}))
+    async with opened(database_url) as hf:
+        assert granted(await hf.pool("chair")).key == "chair"
+
+
+async def test_opening_without_leave_to_migrate_names_what_is_missing(database_url: str) -> None:
+    with pytest.raises(SchemaUnknown, match="0001_initial"):
+        async with Holdfast.open(database_url, migrate=False):
+            pass
+    await migrate(database_url)
+    async with Holdfast.open(database_url, migrate=False, ticker=False) as hf:
+        assert await hf.pools() == []
+
+
+async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_ready(database_url: str) -> None:
+    """One migrates, the others wait; and all of them come to share one secret."""
+    command = [sys.executable, "-c", OPEN_AND_TELL, database_url]
+    started = [
+        await asyncio.create_subprocess_exec(*command, f"pool-{n}", stdout=-1, stderr=-1) for n in range(4)
+    ]
+    told = await asyncio.gather(*(process.communicate() for process in started))
+    assert [error.decode() for _, error in told] == [""] * 4
+    secrets = {said.decode().strip() for said, _ in told}
+    assert len(secrets) == 1
+    assert secrets != {""}
+    assert await ask(database_url, "SELECT count(*) FROM pools") == [(4,)]
+    assert await ask(database_url, "SELECT count(*) FROM holdfast_schema") == [(1,)]
+
+
+async def test_somebody_elses_database_is_refused_and_left_as_it_was(database_url: str) -> None:
+    await ask(database_url, "CREATE TABLE customers (name TEXT)")
+    with pytest.raises(SchemaUnknown, match="not Holdfast's"):
+        async with opened(database_url):
+            pass
+    with pytest.raises(SchemaUnknown, match="not Holdfast's"):
+        async with opened(database_url, migrate=False):
+            pass
+    listed = "SELECT name FROM sqlite_schema" if dialect_of(database_url) == "sqlite" else PUBLIC
+    assert await ask(database_url, listed) == [("customers",)]
+    if dialect_of(database_url) == "sqlite":
+        assert await ask(database_url, "PRAGMA journal_mode") == [("delete",)]
+
+
+async def test_a_newer_schema_is_refused(database_url: str) -> None:
+    await migrate(database_url)
+    await ask(database_url, "INSERT INTO holdfast_schema (version, applied_at) VALUES (99, 0)")
+    for may_migrate in (True, False):
+        with pytest.raises(SchemaUnknown, match="schema 99; this Holdfast knows up to 1"):
+            async with opened(database_url, migrate=may_migrate):
+                pass
+
+
+def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader, this is not a database, though it is long enough to be looked at. " * 20)
+    with pytest.raises(Unavailable, match=r"cannot open .*letter\.txt"):
+        asyncio.run(migrate(f"sqlite:///{path}"))
+    assert path.read_text().startswith("Dear reader")
+
+
+def test_both_dialects_have_the_same_migrations() -> None:
+    assert [one[:2] for one in load_migrations("sqlite")] == [one[:2] for one in load_migrations("postgres")]
+    numbers = [number for number, _, _ in load_migrations("sqlite")]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+# The sum of the migrations is the schema.
+
+PUBLIC = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
+COLUMNS = """
+    SELECT table_name::text, column_name::text, ordinal_position, data_type::text, is_nullable::text,
+        column_default::text
+    FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 3
+"""
+CONSTRAINTS = """
+    SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2
+"""
+INDEXES = (
+    "SELECT tablename::text, indexname::text, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 2"
+)
+
+
+async def described(url: str) -> list[object]:
+    """Everything that a database says about its schema, without comments and line breaks."""
+    if dialect_of(url) == "sqlite":
+        found = await ask(url, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
+        return [(*row[:3], plain(row[3] or "")) for row in found]
+    return [await ask(url, query) for query in (COLUMNS, CONSTRAINTS, INDEXES)]
+
+
+def plain(statement: str) -> str:
+    return " ".join(" ".join(line.partition("--")[0] for line in statement.splitlines()).split())
+
+
+async def test_the_sum_of_the_migrations_is_the_schema(database_url: str) -> None:
+    """Who reads schema.sql reads what the databases have."""
+    folder = files("holdfast.store") / dialect_of(database_url)
+    text = (folder / "schema.sql").read_text(encoding="utf-8")
+    if dialect_of(database_url) == "sqlite":
+        with closing(sqlite3.connect(sqlite_file(database_url))) as connection:
+            connection.executescript(text)
+    else:
+        connection = await asyncpg.connect(database_url)
+        await connection.execute(text)
+        await connection.close()
+    written = await described(database_url)
+    assert len(written) > 2
+    await clear(database_url)
+    await migrate(database_url)
+    assert await described(database_url) == written
+
+
+async def clear(url: str) -> None:
+    if dialect_of(url) == "sqlite":
+        Path(sqlite_file(url)).unlink()
+        return
+    for (table,) in await ask(url, PUBLIC):
+        await ask(url, f"DROP TABLE {table}")
