@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar, cast
+from copy import copy
+from typing import Final, Self, TypeVar, cast
 
 from holdfast import ids, inputs, tokens
 from holdfast.answers import Answer, digest_of
@@ -15,7 +16,7 @@ from holdfast.core.refusals import Refusal, unknown
 from holdfast.engine import Engine
 from holdfast.lane import Job
 from holdfast.reads import Reads
-from holdfast.shapes import Booking
+from holdfast.shapes import Booking, Outcome
 from holdfast.store.base import Store
 from holdfast.ticker import Ticker
 
@@ -38,6 +39,16 @@ class Door:
         # Pools that were looked up before, by name; and those known to be this org's.
         self._pools: dict[str, int] = {}
         self._ours: set[int] = set()
+        self._rehearses = False
+
+    async def dry_run(self, ask: Callable[[Self], Awaitable[object]]) -> Outcome | Refusal:
+        """What any command would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.
+
+        The answer tells what would happen and who would be told; nothing is written.
+        """
+        rehearsal = copy(self)
+        rehearsal._rehearses = True
+        return cast(Outcome | Refusal, await ask(rehearsal))
 
     async def submit(
         self,
@@ -55,6 +66,7 @@ class Door:
         except inputs.Bad as bad:
             return bad.refusal
         loop = asyncio.get_running_loop()
+        dry_run = dry_run or self._rehearses
         # A dry run changes nothing and may be asked again and again: a key has nothing to keep.
         key = None if dry_run else key
         job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run)

@@ -264,8 +264,11 @@ class _Batch:
             return
         loaded = Loaded(pool.id, View(), log_hash=GENESIS)
         decision = decide(loaded.view, job.command, self.writer.now)
+        if job.dry_run and not isinstance(decision.answer, Refusal):
+            self.answers.append((job, outcome_of(loaded.view, decision)))
+            return
         answer = answer_of(loaded.view, job.command, decision, self.writer.now)
-        if not isinstance(decision.answer, Refusal) and not job.dry_run:
+        if not isinstance(decision.answer, Refusal):
             self.writer.record(loaded, decision)
             pools[pool.id] = loaded
         self._keep(job, answer)

@@ -10,7 +10,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Party, Price, Wants
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
-from holdfast.shapes import Booking, Outcome
+from holdfast.shapes import Booking
 
 
 class PeopleCommands(Door):
@@ -30,9 +30,8 @@ class PeopleCommands(Door):
         opening: int | None = None,
         confirmed: bool = False,
         by: str = "party",
-        dry_run: bool = False,
         idempotency_key: str | None = None,
-    ) -> Booking | Outcome | Refusal:
+    ) -> Booking | Refusal:
         """Ask for seats: held when there is room and nobody waits for it, else a place in line."""
         pool_id = await self._pool_id(pool)
         if pool_id is None:
@@ -52,10 +51,7 @@ class PeopleCommands(Door):
             )
         except inputs.Bad as bad:
             return bad.refusal
-        return cast(
-            Booking | Outcome | Refusal,
-            await self.submit(pool_id, command, idempotency_key, dry_run=dry_run),
-        )
+        return cast(Booking | Refusal, await self.submit(pool_id, command, idempotency_key))
 
     async def confirm(
         self, booking: str, *, by: str = "party", idempotency_key: str | None = None

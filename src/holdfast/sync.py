@@ -68,6 +68,7 @@ class SyncHoldfast:
     offer = _sync(Holdfast.offer)
     move = _sync(Holdfast.move)
     book = _sync(Holdfast.book)
+    dry_run = _sync(Holdfast.dry_run)
     confirm = _sync(Holdfast.confirm)
     cancel = _sync(Holdfast.cancel)
     extend = _sync(Holdfast.extend)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -121,7 +122,8 @@ async def test_who_is_past_the_deadline_is_not_demoted_in_place_of_another(hf: H
 async def test_a_booking_can_be_tried_first(hf: Holdfast, database_url: str, quantity: int) -> None:
     before = await dump(database_url)
     for pool, quota in (("class", "main"), ("event", "a"), ("event", "b")):
-        outcome = granted(await hf.book(pool, "gus", quantity, quota=quota, dry_run=True))
+        book = partial(Holdfast.book, pool=pool, party="gus", quantity=quantity, quota=quota)
+        outcome = granted(await hf.dry_run(book))
         assert isinstance(outcome, Outcome)
         assert await dump(database_url) == before
         entries = len(granted(await hf.log(pool)))
@@ -134,12 +136,13 @@ async def test_a_booking_can_be_tried_first(hf: Holdfast, database_url: str, qua
 
 async def test_a_dry_run_neither_uses_nor_asks_an_idempotency_key(hf: Holdfast, database_url: str) -> None:
     before = await dump(database_url)
-    dry = granted(await hf.book("class", "gus", dry_run=True, idempotency_key="once"))
+    dry = granted(await hf.dry_run(lambda dry: dry.book("class", "gus", idempotency_key="once")))
     assert isinstance(dry, Outcome)
     assert await dump(database_url) == before
     booked = granted(await hf.book("class", "gus", idempotency_key="once"))
     assert isinstance(booked, Booking)
-    assert isinstance(granted(await hf.book("class", "hal", dry_run=True, idempotency_key="once")), Outcome)
+    again = await hf.dry_run(lambda dry: dry.book("class", "hal", idempotency_key="once"))
+    assert isinstance(again, Outcome)
 
 
 async def test_what_is_due_is_part_of_what_is_told(hf: Holdfast, database_url: str) -> None:
@@ -155,4 +158,32 @@ async def test_what_is_due_is_part_of_what_is_told(hf: Holdfast, database_url: s
         ("Expired", ann.id),
         ("PoolChanged", None),
     ]
+    assert await dump(database_url) == before
+
+
+async def test_any_command_can_be_tried_first(hf: Holdfast, database_url: str) -> None:
+    """Each is told exactly as it then happens, and the trying writes nothing."""
+    granted(await hf.create_pool("any", preset="class_waitlist", quotas={"main": 1}))
+    ann, bea, cyd = [granted(await hf.book("any", who)) for who in ("ann", "bea", "cyd")]
+    commands = {
+        "extend": lambda it: it.extend(ann.id),
+        "confirm": lambda it: it.confirm(ann.id),
+        "move": lambda it: it.move(cyd.id, "front", why="came back"),
+        "cancel": lambda it: it.cancel(ann.id),
+        "decline": lambda it: it.decline(cyd.id),
+        "fill": lambda it: it.fill("any"),
+        "resize": lambda it: it.change_pool("any", sizes={"main": 3}),
+        "leave": lambda it: it.cancel(bea.id),
+    }
+    for name, ask in commands.items():
+        before, entries = await dump(database_url), len(granted(await hf.log("any")))
+        outcome = granted(await hf.dry_run(ask))
+        assert isinstance(outcome, Outcome), name
+        assert await dump(database_url) == before, name
+        granted(await ask(hf))
+        assert await events_of(hf, "any", entries) == told(outcome)[0], name
+    before = await dump(database_url)
+    made = await hf.dry_run(lambda it: it.create_pool("new", preset="checkout", quotas={"main": 1}))
+    assert isinstance(made, Outcome)
+    assert [event["event"] for event in made.events] == ["PoolCreated"]
     assert await dump(database_url) == before

@@ -54,6 +54,7 @@ async def story(hf: Told) -> None:
     bea = await hf.book("gig", "bea", 1)
     cyd = await hf.book("gig", "cyd", 2)
     dan = await hf.book("gig", "dan")
+    await hf.dry_run(lambda rehearsal: rehearsal.cancel(ann.id))
     await hf.confirm(ann.id)
     await hf.extend(bea.id, 60)
     await hf.confirm("nobody")

@@ -111,7 +111,7 @@ async def test_a_quantity_is_a_whole_number_of_seats(hf: Holdfast, database_url:
     token = granted(await hf.booking(waiting.id, secret=True)).offer.token  # type: ignore[union-attr]
     before = await dump(database_url)
     answers = [await hf.book("chair", "bea", quantity, idempotency_key="once")]
-    answers.append(await hf.book("chair", "bea", quantity, dry_run=True))
+    answers.append(await hf.dry_run(lambda dry: dry.book("chair", "bea", quantity)))
     if quantity is not None:
         answers.append(await hf.claim(token, quantity, idempotency_key="twice"))
     for answer in answers:

@@ -123,7 +123,6 @@ def book(
         "opening": opening,
         "confirmed": confirmed,
         "by": options.person(staff),
-        "dry_run": dry_run,
         "idempotency_key": idempotency_key,
     }
 
@@ -137,7 +136,10 @@ def book(
     async def ask(hf: Holdfast) -> shapes.Booking | shapes.Outcome | Refusal:
         if asked["wants"]:
             asked["wants"] = options.in_zone(asked["wants"], await tell.zone_of(hf, pool))
-        return await hf.book(pool, who, quantity or len(units) or 1, **asked)
+        many = quantity or len(units) or 1
+        if dry_run:
+            return await hf.dry_run(lambda rehearsal: rehearsal.book(pool, who, many, **asked))
+        return await hf.book(pool, who, many, **asked)
 
     desk.serve(database, as_json, ask, said)
 
