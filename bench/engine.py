@@ -1,11 +1,12 @@
 """The engine under measurement: the whole of it, through the library, with log, outbox and idempotency."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from holdfast import Booking, Holdfast, granted
+from holdfast import Holdfast, granted
 
 
 class EngineDesk:
@@ -17,7 +18,6 @@ class EngineDesk:
 
     async def hold(self, party: str, key: str) -> str:
         booking = granted(await self._hf.book(self._pool, party, idempotency_key=key))
-        assert isinstance(booking, Booking)
         assert booking.state == "held"
         return booking.id
 
@@ -48,8 +48,6 @@ async def hot_desk(hf: Holdfast) -> EngineDesk:
 
 async def make_line(hf: Holdfast, pool: str, length: int) -> None:
     """A full pool with so many in line."""
-    import asyncio
-
     granted(await hf.create_pool(pool, preset="class_waitlist", quotas={"main": 1}))
     granted(await hf.book(pool, "first", confirmed=True, by="staff"))
     for start in range(0, length, 5_000):

@@ -315,12 +315,15 @@ SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY pla
 
 -- name: position_of
 -- The position of one booking: whole blocks before its own, and its rank in that.
-SELECT CASE WHEN m.state <> 'waiting' THEN m.position ELSE
-    (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = ?1 AND b.low < (
-        SELECT max(low) FROM line_blocks WHERE pool_id = ?1 AND low <= m.place))
-    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting' AND w.place <= m.place
-        AND w.place >= (SELECT max(low) FROM line_blocks WHERE pool_id = ?1 AND low <= m.place)) END
-FROM bookings AS m WHERE m.pool_id = ?1 AND m.number = ?2;
+WITH mine AS MATERIALIZED (
+    SELECT state, place, position, (
+        SELECT low FROM line_blocks WHERE pool_id = ?1 AND low <= bookings.place ORDER BY low DESC LIMIT 1) AS low
+    FROM bookings WHERE pool_id = ?1 AND number = ?2)
+SELECT CASE WHEN state <> 'waiting' THEN position ELSE
+    (SELECT coalesce(sum(count), 0) FROM line_blocks WHERE pool_id = ?1 AND low < mine.low)
+    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting'
+        AND w.place >= mine.low AND w.place <= mine.place) END
+FROM mine;
 
 -- name: read_bookings
 SELECT {booking}
