@@ -10,6 +10,7 @@ import pytest
 from holdfast import SyncHoldfast, TestClock, open_sync
 from holdfast.testing import Scenario, play, read
 from holdfast.testing.engine_world import EngineWorld
+from holdfast.verify import verify
 from testbed.postgres import fresh_database
 
 FOLDER = Path(__file__).parent.parent / "core" / "scenarios"
@@ -23,12 +24,14 @@ def hf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
             f"sqlite:///{tmp_path_factory.mktemp('scenarios')}/holdfast.db", clock=TestClock()
         ) as hf:
             yield hf
+            assert_whole(hf)
         return
     with (
         fresh_database(request.getfixturevalue("postgres_server_url")) as url,
         open_sync(url, clock=TestClock()) as hf,
     ):
         yield hf
+        assert_whole(hf)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -39,3 +42,10 @@ def test_scenarios(hf: SyncHoldfast, path: Path) -> None:
 
 def _play(scenario: Scenario, hf: SyncHoldfast) -> None:
     play(scenario, EngineWorld(hf))
+
+
+def assert_whole(hf: SyncHoldfast) -> None:
+    """After all of them every promise holds, in every pool."""
+    report = hf.run(verify(hf.hf.store))
+    assert report.pools > 100
+    assert report.whole, str(report)
