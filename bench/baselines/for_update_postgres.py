@@ -1,4 +1,4 @@
-"""The `checkout` document's design on PostgreSQL: one transaction per command, under `SELECT … FOR UPDATE`.
+"""The `checkout` design on PostgreSQL: one transaction per command, under `SELECT … FOR UPDATE`.
 
 A hold locks the fare class, checks what is free, writes the booking with its price, a log row and an
 idempotency row, and commits durably; the next one waits for that commit. What makes it fair:

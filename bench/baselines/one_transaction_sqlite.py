@@ -1,4 +1,4 @@
-"""The `checkout` document's design on SQLite: one transaction per command, one writer, durable commits.
+"""The `checkout` design on SQLite: one transaction per command, one writer, durable commits.
 
 SQLite has no row locks; `BEGIN IMMEDIATE` takes the one there is. What makes it fair:
 

@@ -1,4 +1,4 @@
-"""The `event_signup` document's design: every change recomputes the whole event, and stores what changed.
+"""The `event_signup` design: every change recomputes the whole event, and stores what changed.
 
 The event is locked, all its signups are read in order, each is given its quota, the open quota or the queue,
 and its position there; what differs from the stored is written, and the transaction commits.

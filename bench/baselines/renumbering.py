@@ -1,4 +1,4 @@
-"""The `course_section` document's design: a position is a stored integer, and the application keeps it whole.
+"""The `course_section` design: a position is a stored integer, and the application keeps it whole.
 
 Who joins gets the position after the last; with a priority, the one after the last of no lower priority,
 and everyone behind moves back by one. Who leaves keeps the old number, and everyone behind moves up by one.

@@ -57,12 +57,17 @@ def whole(value: object, field: str, least: int = 0, most: int = 2**31 - 1) -> i
 
 
 # What callers put into commands in their own words, and as numbers with the least that each can be.
-_WORDS: Final = ("by", "why", "quota", "if_full", "label", "action", "to")
+_WORDS: Final = ("quota", "if_full", "label", "action", "to")
 _NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
 
 
 def said(command: object) -> None:
-    """Check the words and numbers of a command, whichever of them it has."""
+    """Check the words, numbers and flags of a command, whichever of them it has."""
+    for name in ("by", "why"):
+        text(getattr(command, name, ""), name)
+    for name in ("confirmed", "allow_demotion"):
+        if not isinstance(getattr(command, name, False), bool):
+            raise Bad(name, f"{name} must be true or false.")
     for name in _WORDS:
         if (value := getattr(command, name, None)) is not None:
             text(value, name)
@@ -237,24 +242,20 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
             made[name] = mapping(value, name)
         elif name == "quotas":
             made[name], listed = quotas(value)
-        elif name == "policy":
+        elif name == "policy" and base is not None:
             made[name] = _policy(value, base)
         else:
             raise Bad(name, f"A pool has no field {name!r}.")
     return made, listed
 
 
-def _policy(value: object, base: Pool | None) -> Policy:
-    if isinstance(value, Policy):
-        return value
-    changes = mapping(value, "policy")
-    preset = changes.pop("preset", None)
-    made = (
-        policies.changed(base.policy, changes) if base and preset is None else policies.make(preset, changes)
-    )
+def _policy(value: object, base: Pool) -> dict[str, Any]:
+    """The changes of a policy: they are made under the pool's lock, to the policy there is then."""
+    changes = mapping(policies.as_document(value) if isinstance(value, Policy) else value, "policy")
+    made = policies.amended(base.policy, changes)
     if isinstance(made, Refusal):
         raise Bad(made.field or "policy", made.sentence)
-    return made
+    return changes
 
 
 def _questions(value: object) -> tuple[dict[str, Any], ...]:

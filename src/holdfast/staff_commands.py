@@ -72,7 +72,9 @@ class StaffCommands(Door):
             return unknown("pool", pool)
         try:
             base = (await self.reads.view(pool_id)).pool
-            made, _ = inputs.pool_fields(fields, base)
+            made, listed = inputs.pool_fields(fields, base)
+            if listed:
+                raise inputs.Bad("quotas", "Open more units by add_units; here a list of units stays empty.")
             for key, size in (sizes or {}).items():
                 inputs.text(key, "sizes")
                 if size is not None:

@@ -29,11 +29,17 @@ def test_a_world_left_alone_keeps_its_promises() -> None:
 
 def test_no_oversell_notices_room_that_is_not_there(monkeypatch: Patch) -> None:
     monkeypatch.setattr(book, "room", lambda *_, **__: 99)
+    with pytest.raises(AssertionError, match="no_oversell"):
+        one_seat("checkout").do(c.Book(ANN), c.Book(BEA))
+    monkeypatch.setattr(door, "overflow", lambda *_, **__: 0)
     assert "no_oversell" in one_seat("checkout").do(c.Book(ANN), c.Book(BEA)).broken()
 
 
 def test_no_oversell_notices_a_pool_that_became_too_small(monkeypatch: Patch) -> None:
     monkeypatch.setattr(staff, "_losers", lambda view, pool: [])
+    with pytest.raises(AssertionError, match="no_oversell"):
+        one_seat().do(c.Book(ANN), c.ChangePool(sizes={"main": 0}))
+    monkeypatch.setattr(door, "overflow", lambda *_, **__: 0)
     world = one_seat().do(c.Book(ANN), c.ChangePool(sizes={"main": 0}))
     assert world.broken() == {"no_oversell"}
 

@@ -209,7 +209,7 @@ def test_every_code_that_the_engine_can_give_is_here() -> None:
     assert set(STAGES) | OF_THE_SERVER == set(CODES)
 
 
-async def test_the_seeds_own_words_are_said(hf: Holdfast) -> None:
+async def test_the_words_that_users_know_are_said(hf: Holdfast) -> None:
     refused = await (await not_enough_room(hf))()
     assert refused.sentence == "Not enough seats available. Requested: 10, Available: 3"
     assert refused.facts == {"requested": 10, "available": 3}

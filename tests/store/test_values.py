@@ -104,7 +104,7 @@ async def test_a_name_of_nothing_is_simply_unknown(hf: Holdfast, name: str) -> N
 
 @pytest.mark.parametrize("quantity", [0, -1, 1.5, "2", True, 2**31, 2**63, float("nan"), None, [1]])
 async def test_a_quantity_is_a_whole_number_of_seats(hf: Holdfast, database_url: str, quantity: Any) -> None:
-    """FAULTS 17."""
+    """What is no whole number is refused."""
     held = granted(await hf.book("chair", "olga"))
     waiting = granted(await hf.book("chair", "ann", 2))
     granted(await hf.cancel(held.id))
@@ -161,7 +161,7 @@ def nested(depth: int) -> Any:
     ],
 )
 async def test_attributes_are_plain_data(hf: Holdfast, database_url: str, value: Any) -> None:
-    """FAULTS 18."""
+    """What cannot be kept is refused."""
     before = await dump(database_url)
     answer = await hf.book("chair", {"id": "ann", "attributes": {"a": value}})
     assert isinstance(answer, Refusal)

@@ -3,5 +3,6 @@
     decide(view, command, now)  expires what is due, obeys the command, fills what is free
     evolve(view, event)         changes the view by one thing that happened; it never refuses
 
-Read in this order: model, policy, room, line, commands, events, decide, fill.
+Read in this order: model, policy, conditions, view, room, line, commands, events, evolve, decide, book,
+obey, staff, search, openings, fill, due; explain tells it, promises and fairness judge it.
 """

@@ -46,7 +46,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return known
     if command.opening is not None:
         return _book_opening(work, command, quota)
-    if view.pool.policy.promotion is not None and view.waiting:
+    if view.pool.policy.promotion is not None and (view.openings or view.waiting):
         # Whatever has just become free belongs to the line first.
         fill(work)
     units = _units_for(work, command, quota)

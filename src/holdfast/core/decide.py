@@ -21,6 +21,7 @@ from holdfast.core.line import position
 from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
 from holdfast.core.openings import end_openings
 from holdfast.core.refusals import Refusal
+from holdfast.core.room import overflow
 from holdfast.core.view import Need, View
 from holdfast.core.work import Decision, Done, Work
 
@@ -51,6 +52,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         wind_down(work)
     if view.openings:
         end_openings(work)
+    assert overflow(view, aside=False) <= view.pool.open_size, "no_oversell"
     return Decision(work.entries, work.messages, answer)
 
 

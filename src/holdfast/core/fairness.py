@@ -14,6 +14,7 @@ from holdfast.core import events as e
 from holdfast.core.conditions import matches
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Opening, Unit
 from holdfast.core.room import free_units, room, suits
+from holdfast.core.search import tries_spent
 from holdfast.core.view import View
 
 
@@ -115,7 +116,7 @@ def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> b
         if (opening.quota, opening.unit) == (booking.quota, label) and _closed_to(view, opening, booking):
             return False
     starts = [at for at in (view.pool.starts_at, unit.starts_at if unit else None) if at is not None]
-    return policy.promotion != "offer" or all(at - policy.offer_cutoff > now for at in starts)
+    return all(at - policy.offer_cutoff > now for at in starts)
 
 
 def _closed_to(view: View, opening: Opening, booking: Booking) -> bool:
@@ -124,8 +125,9 @@ def _closed_to(view: View, opening: Opening, booking: Booking) -> bool:
         return True
     if opening.state != "open":
         return False
-    spent = policy.tries_max is not None and opening.tries >= policy.tries_max
-    return spent or (policy.turns == "opening" and (opening.number, booking.number) in view.tried)
+    return tries_spent(view, opening) or (
+        policy.turns == "opening" and (opening.number, booking.number) in view.tried
+    )
 
 
 def _has_turn(view: View, booking: Booking) -> bool:

@@ -53,6 +53,8 @@ def fill(work: Work, steps: int | None = None) -> None:
         if steps is not None:
             steps -= 1
     else:
+        # So many steps were asked for and made; a tick goes on from here, so that nobody is left behind.
+        wake(view, work.now)
         return
     for search in nobody_for.values():
         _leave(work, search)

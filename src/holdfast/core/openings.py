@@ -7,13 +7,15 @@ opening at a time, from room appearing until it is taken or handed back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core import events as e
 from holdfast.core.model import CONFIRMED, HELD, Opening, Quota, Unit
-from holdfast.core.room import room
+from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
+
+LIVE: Final = ("open", "freed", "handed_back")
 
 
 def opening_of(view: View, quota: Quota, unit: Unit | None) -> Opening | None:
@@ -76,10 +78,19 @@ def _offered(view: View, quota: Quota) -> bool:
     return any(view.tallies[q.key].offered for q in sharing)
 
 
+def _moot(work: Work, opening: Opening) -> bool:
+    """Whether there is nothing left for staff to decide: the pool is over, or the unit's time has come."""
+    if work.view.pool.status in ("closed", "cancelled"):
+        return True
+    return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)
+
+
 def end_openings(work: Work) -> None:
     """An opening ends when its room is taken: by a hold or a confirmation, not by an offer."""
     view = work.view
     for opening in list(view.openings.values()):
+        if opening.state == "handed_back" and _moot(work, opening):
+            work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
         if opening.state not in ("open", "freed"):
             continue
         if opening.unit is not None:

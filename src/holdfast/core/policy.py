@@ -123,6 +123,13 @@ def make(preset: str | None, changes: Mapping[str, Any]) -> Policy | Refusal:
     return changed(base, changes)
 
 
+def amended(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
+    """This policy with these changes; a preset among them is begun from instead."""
+    rest = {name: value for name, value in changes.items() if name != "preset"}
+    preset = changes.get("preset")
+    return changed(base, rest) if preset is None else make(preset, rest)
+
+
 def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
     """This policy with these fields changed, or the first thing wrong with it."""
     values = {name: getattr(base, name) for name in _NAMES}

@@ -14,7 +14,7 @@ from holdfast.core import line
 from holdfast.core.conditions import matches
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
 from holdfast.core.openings import opening_of
-from holdfast.core.room import best_available, free_units, need_all_units, room, suits
+from holdfast.core.room import best_available, free_units, need_all_units, overflow, room, suits
 from holdfast.core.view import View, group_of
 from holdfast.core.work import Work
 
@@ -102,7 +102,9 @@ def look_for(work: Work, quota: Quota, booking: Booking) -> Search | None:
         search.quantity = min(booking.quantity, free) if partly else booking.quantity
         return search if 0 < search.quantity <= free else None
     need_all_units(view)
-    suitable = [unit for unit in free_units(view, quota.key, work.now) if suits(booking.wants, unit)]
+    free_ones = free_units(view, quota.key, work.now)
+    in_time = [unit for unit in free_ones if not too_late(work, Slot(quota, unit, 1, None))]
+    suitable = [unit for unit in in_time or free_ones if suits(booking.wants, unit)]
     count = min(booking.quantity, len(suitable)) if partly else booking.quantity
     search.units = tuple(unit.label for unit in best_available(suitable, count))
     search.quantity = len(search.units)
@@ -192,8 +194,11 @@ def _not_eligible(quota: Quota, booking: Booking) -> bool:
 def anyone(work: Work, slot: Slot) -> bool:
     """Whether anyone in line could be given this slot, now or once a turn or a cooldown allows it."""
     view = work.view
-    if not slot.room or _exhausted(view, slot) or too_late(work, slot):
+    if not slot.room or too_late(work, slot):
         return False
+    if _exhausted(view, slot):
+        # What is about to go back to staff is nobody's; what staff have freed is anybody's.
+        return view.pool.policy.hand_back and slot.opening is not None and slot.opening.state == "open"
     for group in line.groups(view, slot.quota.key):
         for booking in line.members(view, group):
             if _unfit(view, slot, booking) in ("does_not_fit", "wants_other"):
@@ -208,16 +213,29 @@ def anyone(work: Work, slot: Slot) -> bool:
 
 
 def _exhausted(view: View, slot: Slot) -> bool:
-    tries_max = view.pool.policy.tries_max
     opening = slot.opening
-    return opening is not None and (
-        opening.state == "freed" or (tries_max is not None and opening.tries >= tries_max)
-    )
+    return opening is not None and (opening.state == "freed" or tries_spent(view, opening))
+
+
+def tries_spent(view: View, opening: Opening) -> bool:
+    """Whether an opening has had all its tries: so many for each seat that is free or offered."""
+    tries_max = view.pool.policy.tries_max
+    if tries_max is None or opening.tries < tries_max:
+        return False
+    quota = view.pool.quota(opening.quota)
+    if opening.unit is not None or quota is None or quota.size is None:
+        return True
+    tally = view.tallies[opening.quota]
+    free = max(0, quota.size - tally.used) + max(0, view.pool.open_size - overflow(view))
+    return opening.tries >= tries_max * max(1, free + tally.offered)
 
 
 def too_late(work: Work, slot: Slot) -> bool:
-    offers = work.view.pool.policy.promotion == "offer"
-    return offers and window_end(work, [slot.unit] if slot.unit else []) <= work.now
+    """Whether it is too late for the line: it has begun, or an offer would be over at once."""
+    if work.view.pool.policy.promotion == "offer":
+        return window_end(work, [slot.unit] if slot.unit else []) <= work.now
+    starts_at = work.view.pool.starts_at
+    return starts_at is not None and starts_at <= work.now
 
 
 def window_end(work: Work, units: tuple[Unit, ...] | list[Unit]) -> Instant:

@@ -15,7 +15,8 @@ from holdfast.core import line
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.fill import give_offer, promote
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Opening, Pool, Quota
-from holdfast.core.openings import opening_of
+from holdfast.core.openings import LIVE, opening_of
+from holdfast.core.policy import Policy, amended
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
 from holdfast.core.room import overflow, room, taken
 from holdfast.core.search import look_for, window_end
@@ -49,8 +50,13 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
         if quotas[index].by_units:
             return invalid("quotas", f"The size of {key!r} is its units: open or close units instead.")
         quotas[index] = replace(quotas[index], size=size)
-    version = view.pool.version + 1
-    pool = replace(view.pool, **{**command.changes, "quotas": tuple(quotas), "version": version})
+    policy = command.changes.get("policy", view.pool.policy)
+    if not isinstance(policy, Policy):
+        policy = amended(view.pool.policy, policy)
+        if isinstance(policy, Refusal):
+            return policy
+    made = {"policy": policy, "quotas": tuple(quotas), "version": view.pool.version + 1}
+    pool = replace(view.pool, **{**command.changes, **made})
     refused = _wrong_pool(pool) or _quota_in_use(view, pool) or _line_in_use(view, pool)
     if refused:
         return refused
@@ -103,7 +109,8 @@ def _bad_size(size: object) -> bool:
 def _quota_in_use(view: View, pool: Pool) -> Refusal | None:
     for old in view.pool.quotas:
         tally, new = view.tallies[old.key], pool.quota(old.key)
-        if new is None and (tally.used or tally.waiting or old.by_units):
+        going = any(o.quota == old.key and o.state in LIVE for o in view.openings.values())
+        if new is None and (tally.used or tally.waiting or tally.aside or going or old.by_units):
             return invalid("quotas", f"The quota {old.key!r} is in use and cannot be removed.")
         if new is not None and new.by_units != old.by_units:
             return invalid("quotas", f"The quota {old.key!r} cannot change between a number and units.")
