@@ -82,7 +82,9 @@ class Door:
     async def _forget(self, before: Instant) -> None:
         await self.engine.forget_requests(before)
 
-    async def _pool_id(self, name: str) -> int | None:
+    async def _pool_id(self, name: object) -> int | None:
+        if not isinstance(name, str):
+            return None
         known = self._pools.get(name)
         if known is None:
             known = await self.reads.pool_id(name, self.org)

@@ -27,9 +27,11 @@ def pool_text(pool_id: int) -> str:
     return "p" + _encode(pool_id)
 
 
-def pool_number(text: str) -> int | None:
+def pool_number(text: object) -> int | None:
     """The pool's id; None if the text is no such id."""
-    return _decode(text[1:]) if text.startswith("p") and len(text) == 1 + _POOL_LENGTH else None
+    if not isinstance(text, str) or not text.startswith("p") or len(text) != 1 + _POOL_LENGTH:
+        return None
+    return _decode(text[1:])
 
 
 def booking_text(pool_id: int, number: int) -> str:
@@ -46,9 +48,14 @@ def _head(pool_id: int) -> str:
     return "b" + _encode(pool_id)
 
 
-def booking_number(text: str) -> tuple[int, int] | None:
+def booking_number(text: object) -> tuple[int, int] | None:
     """The pool's id and the booking's number; None if the text is no such id."""
-    if not text.startswith("b") or len(text) != BOOKING_LENGTH or not text.islower():
+    if (
+        not isinstance(text, str)
+        or not text.startswith("b")
+        or len(text) != BOOKING_LENGTH
+        or not text.islower()
+    ):
         return None
     pool_id = _decode(text[1 : 1 + _POOL_LENGTH])
     number = None if pool_id is None else number_of(pool_id, text[1 + _POOL_LENGTH :].upper())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from holdfast import inputs
+from holdfast import inputs, tokens
 from holdfast.core import commands as c
 from holdfast.core.model import Party, Price, Wants
 from holdfast.core.refusals import Refusal, unknown
@@ -97,7 +97,7 @@ class PeopleCommands(Door):
         self, token_or_booking: str, *, by: str = "party", idempotency_key: str | None = None
     ) -> Booking | Refusal:
         """Say no to an offer, by its token; or to the live offer of a booking."""
-        if "." in token_or_booking:
+        if tokens.is_for_an_offer(token_or_booking):
             return await self._on_offer(
                 token_or_booking, lambda number, seq: c.Decline(number, seq, by), idempotency_key
             )

@@ -51,8 +51,10 @@ class Reads:
         by_key = await reader.rows("find_pool", org, name) if KEY.fullmatch(name) else ()
         return by_key[0][0] if by_key else None
 
-    async def booking_key(self, name: str, org: str) -> tuple[int, int] | Refusal:
+    async def booking_key(self, name: object, org: str) -> tuple[int, int] | Refusal:
         """The (pool, number) of an org's booking, by its id, edit token or reference."""
+        if not isinstance(name, str):
+            return unknown("booking", name)
         key = ids.booking_number(name)
         if key is None and len(name) > ids.BOOKING_LENGTH:
             key = tokens.booking_of_edit_token(self._secret, name)

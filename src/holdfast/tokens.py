@@ -43,8 +43,15 @@ def offer_token(secret: str, booking: str, seq: int) -> str:
     return f"{name}.{_mac(secret, 'offer', name)}"
 
 
-def offer_of_token(secret: str, token: str) -> tuple[int, int, int] | None:
+def is_for_an_offer(token: object) -> bool:
+    """Whether a text has the form of an offer token, true or not."""
+    return isinstance(token, str) and "." in token
+
+
+def offer_of_token(secret: str, token: object) -> tuple[int, int, int] | None:
     """The (pool, number, seq) of a true offer token."""
+    if not isinstance(token, str):
+        return None
     name, _, mac = token.partition(".")
     if not token.isascii() or not hmac.compare_digest(mac.encode(), _mac(secret, "offer", name).encode()):
         return None

@@ -65,3 +65,27 @@ async def test_a_quota_with_seats_set_aside_stays(hf: Holdfast) -> None:
     refused = await hf.change_pool("two", quotas={"a": 1})
     assert isinstance(refused, Refusal)
     assert refused.field == "quotas"
+
+
+@pytest.mark.parametrize("name", [None, 5, b"b", ["p"], {}])
+async def test_a_name_that_is_no_text_is_unknown(hf: Holdfast, name: Any) -> None:
+    calls = (hf.confirm(name), hf.cancel(name), hf.decline(name), hf.claim(name), hf.book(name, "ann"))
+    calls += (hf.booking(name), hf.pool(name), hf.explain(name), hf.position(name), hf.line(name))
+    for answer in await asyncio.gather(*calls):
+        assert isinstance(answer, Refusal)
+        assert answer.code == "unknown"
+
+
+async def test_an_accepted_part_came_when_its_booking_came(hf: Holdfast) -> None:
+    """A smaller pool costs the latest arrival its place; that is not who was first and took a part."""
+    olga = granted(await hf.book("p", "olga", 2))
+    ann = granted(await hf.book("p", "ann", 2))
+    granted(await hf.cancel(olga.id))
+    offer = granted(await hf.booking(ann.id, secret=True)).offer
+    assert offer is not None
+    part = granted(await hf.claim(offer.token, 1))
+    late = granted(await hf.change_pool("p", sizes={"m": 3}))
+    assert late
+    refused = await hf.change_pool("p", sizes={"m": 1})
+    assert isinstance(refused, Refusal)
+    assert part.id not in refused.facts["bookings"]

@@ -111,7 +111,7 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
     if quantity < offer.quantity and policy.partial != "give_less":
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
     part = quantity < booking.quantity
-    number, arrival = view.numbers + 1, view.arrivals + 1
+    number = view.numbers + 1
     event = e.Claimed(
         work.now,
         booking.number,
@@ -122,7 +122,7 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         booking.units[:quantity],
         number if part else None,
         reference(view.pool.id, number) if part else "",
-        arrival if part else 0,
+        booking.arrival if part else 0,
     )
     work.emit(event)
     got = number if part else booking.number
