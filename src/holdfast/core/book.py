@@ -5,6 +5,9 @@ Refusals come first, in order of precedence; after the last of them it must succ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
@@ -15,6 +18,7 @@ from holdfast.core.model import (
     OFFERED,
     WAITING,
     Booking,
+    Instant,
     Quota,
     Unit,
     is_whole,
@@ -171,14 +175,7 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
     view = work.view
     number, arrival = view.numbers + 1, view.arrivals + 1
     event = e.Held(
-        work.now,
-        number,
-        reference(view.pool.id, number),
-        command.party.id,
-        command.party.tags,
-        command.party.attributes,
-        quota.key,
-        command.quantity,
+        *_asked(work, command, quota, number),
         arrival,
         line.place_of(0, arrival),
         units,
@@ -198,14 +195,7 @@ def _join(work: Work, command: c.Book, quota: Quota) -> Done:
     priority = line.priority_of(policy, command.party) if policy.priority_rules else 0
     place = line.place_of(priority, arrival)
     event = e.Joined(
-        work.now,
-        number,
-        reference(view.pool.id, number),
-        command.party.id,
-        command.party.tags,
-        command.party.attributes,
-        quota.key,
-        command.quantity,
+        *_asked(work, command, quota, number),
         priority,
         arrival,
         place,
@@ -217,6 +207,15 @@ def _join(work: Work, command: c.Book, quota: Quota) -> Done:
     work.emit(event, command.party)
     work.tell("joined", number, position=event.position, expires_at=event.expires_at)
     return Done(number)
+
+
+def _asked(
+    work: Work, command: c.Book, quota: Quota, number: int
+) -> tuple[Instant, int, str, str, tuple[str, ...], Mapping[str, Any], str, int]:
+    """Who asks for what, as both kinds of new booking begin: `Held` and `Joined`."""
+    party = command.party
+    made = (work.now, number, reference(work.view.pool.id, number))
+    return (*made, party.id, party.tags, party.attributes, quota.key, command.quantity)
 
 
 def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:

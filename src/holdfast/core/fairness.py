@@ -113,19 +113,21 @@ def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> b
     """Whether this room, or this unit, can still be given to the booking: not tried, not too late."""
     policy, label = view.pool.policy, unit.label if unit else None
     for opening in view.openings.values():
-        if (opening.quota, opening.unit) == (booking.quota, label) and _closed_to(view, opening, booking):
+        if (opening.quota, opening.unit) == (booking.quota, label) and _closed_to(
+            view, opening, booking, now
+        ):
             return False
     starts = [at for at in (view.pool.starts_at, unit.starts_at if unit else None) if at is not None]
     return all(at - policy.offer_cutoff > now for at in starts)
 
 
-def _closed_to(view: View, opening: Opening, booking: Booking) -> bool:
+def _closed_to(view: View, opening: Opening, booking: Booking, now: Instant) -> bool:
     policy = view.pool.policy
     if opening.state == "freed":
         return True
     if opening.state != "open":
         return False
-    return tries_spent(view, opening) or (
+    return tries_spent(view, opening, now) or (
         policy.turns == "opening" and (opening.number, booking.number) in view.tried
     )
 

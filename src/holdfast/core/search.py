@@ -14,7 +14,7 @@ from holdfast.core import line
 from holdfast.core.conditions import matches
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
 from holdfast.core.openings import opening_of
-from holdfast.core.room import best_available, free_units, need_all_units, overflow, room, suits
+from holdfast.core.room import best_available, free_units, need_all_units, room, suits
 from holdfast.core.view import View, group_of
 from holdfast.core.work import Work
 
@@ -67,7 +67,7 @@ class Search:
 def look(work: Work, slot: Slot) -> Search:
     """Along the line, in order, for the first who can be given this slot."""
     view, search = work.view, Search(slot)
-    if _exhausted(view, slot) or too_late(work, slot):
+    if _exhausted(work, slot) or too_late(work, slot):
         return search
     view.appetite = slot.room
     along = [line.members(view, group) for group in line.groups(view, slot.quota.key)]
@@ -169,7 +169,7 @@ def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:
     """Whether a unit can go along with another that is given to this booking."""
     opening = opening_of(work.view, quota, unit)
     slot = Slot(quota, unit, 1, opening)
-    if _exhausted(work.view, slot) or too_late(work, slot):
+    if _exhausted(work, slot) or too_late(work, slot):
         return False
     return opening is None or not _was_offered(work.view, opening, booking)
 
@@ -196,7 +196,7 @@ def anyone(work: Work, slot: Slot) -> bool:
     view = work.view
     if not slot.room or too_late(work, slot):
         return False
-    if _exhausted(view, slot):
+    if _exhausted(work, slot):
         # What is about to go back to staff is nobody's; what staff have freed is anybody's.
         return view.pool.policy.hand_back and slot.opening is not None and slot.opening.state == "open"
     for group in line.groups(view, slot.quota.key):
@@ -212,12 +212,12 @@ def anyone(work: Work, slot: Slot) -> bool:
     return False
 
 
-def _exhausted(view: View, slot: Slot) -> bool:
+def _exhausted(work: Work, slot: Slot) -> bool:
     opening = slot.opening
-    return opening is not None and (opening.state == "freed" or tries_spent(view, opening))
+    return opening is not None and (opening.state == "freed" or tries_spent(work.view, opening, work.now))
 
 
-def tries_spent(view: View, opening: Opening) -> bool:
+def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
     """Whether an opening has had all its tries: so many for each seat that is free or offered."""
     tries_max = view.pool.policy.tries_max
     if tries_max is None or opening.tries < tries_max:
@@ -225,9 +225,8 @@ def tries_spent(view: View, opening: Opening) -> bool:
     quota = view.pool.quota(opening.quota)
     if opening.unit is not None or quota is None or quota.size is None:
         return True
-    tally = view.tallies[opening.quota]
-    free = max(0, quota.size - tally.used) + max(0, view.pool.open_size - overflow(view))
-    return opening.tries >= tries_max * max(1, free + tally.offered)
+    seats = room(view, quota, now) + view.tallies[opening.quota].offered
+    return opening.tries >= tries_max * max(1, seats)
 
 
 def too_late(work: Work, slot: Slot) -> bool:

@@ -225,7 +225,7 @@ def close_unit(work: Work, command: c.CloseUnit) -> Done | Refusal:
     if unit.booking is not None:
         return Refusal("unit_taken", f"The unit {unit.label!r} is taken.", "label", {"booking": unit.booking})
     for opening in list(work.view.openings.values()):
-        if opening.unit == unit.label and opening.state in ("open", "freed", "handed_back"):
+        if opening.unit == unit.label and opening.state in LIVE:
             work.emit(e.OpeningEnded(work.now, opening.number, "closed"))
     work.emit(e.UnitClosed(work.now, unit.label))
     return Done()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from holdfast.core.model import Booking, Instant, Offer, Opening, Pool, Tally, Unit
+from holdfast.core.openings import LIVE
 from holdfast.core.view import View
 
 _REMEMBERED_MAX: Final = 2_000
@@ -68,7 +69,7 @@ class Memory:
         if not view.units_whole:
             self._standings.pop(loaded.pool_id, None)
             return
-        openings = {n: o for n, o in view.openings.items() if o.state in ("open", "freed", "handed_back")}
+        openings = {n: o for n, o in view.openings.items() if o.state in LIVE}
         tried = {key: True for key in view.tried if key[0] in openings}
         units = {label: unit for label, unit in view.units.items() if not unit.closed}
         if len(self._standings) >= _REMEMBERED_MAX:

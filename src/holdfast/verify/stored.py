@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast.core.model import IN_PLAY, TAKES_ROOM, WAITING, Booking, Offer, Opening, Pool, Tally, Unit
+from holdfast.core.openings import LIVE
 from holdfast.core.room import overflow
 from holdfast.core.view import View
 from holdfast.store import rows
@@ -20,7 +21,6 @@ from holdfast.verify.replay import Replay
 from holdfast.verify.report import Findings
 
 COUNTERS: Final = ("numbers", "arrivals", "openings_made", "units_made", "round", "first_place", "last_place")
-_LIVE: Final = ("open", "freed", "handed_back")
 _ORPHANS_MAX: Final = 100
 
 
@@ -180,7 +180,7 @@ class Stored:
         if self._compares:
             self._compare_openings(openings, tried)
         for number, opening in openings.items():
-            if opening.state in _LIVE and opening.quota in view.tallies:
+            if opening.state in LIVE and opening.quota in view.tallies:
                 view.openings[number] = opening
                 view.tried.update(((number, booking), True) for booking in tried.get(number, ()))
         column, summed = self._columns["overflow"], overflow(view, aside=False)
