@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast.core import commands as c
-from holdfast.core.model import Instant
+from holdfast.core.model import OFFERED, Instant
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 from holdfast.core.work import Decision
@@ -39,14 +39,15 @@ _decoders = {name: msgspec.json.Decoder(kind) for name, kind in _KINDS.items()}
 _NOTHING: Final = Outcome((), ())
 
 
-def answer_of(view: View, command: c.Command, decision: Decision, now: Instant) -> Answer:
-    """What the caller gets, but for tokens: the booking or the pool as it is now, or the refusal."""
+def answer_of(view: View, command: c.Command, decision: Decision, now: Instant, secret: str) -> Answer:
+    """What the caller gets: the booking or the pool as it is now, or the refusal."""
     answer = decision.answer
     if isinstance(answer, Refusal):
         pool = command.pool if isinstance(command, c.CreatePool) else view.pool
         return refusal_shape(answer, pool)
     if answer.booking is not None:
-        return booking_shape(view, answer.booking, now)
+        gets_tokens = type(command) is c.Book or view.bookings[answer.booking].state == OFFERED
+        return booking_shape(view, answer.booking, now, secret if gets_tokens else None)
     if isinstance(command, c.Tick) and command.by == "clock":
         return _NOTHING
     if isinstance(command, c.Tick | c.Fill):
@@ -80,16 +81,19 @@ def _fields(event: Any) -> dict[str, Any]:
 
 
 def handed_over(answer: Answer, command: c.Command, secret: str) -> Answer:
-    """The answer as its caller gets it: who books, or has an offer, gets tokens. They are never stored."""
+    """A kept answer as its caller gets it: who books, or has an offer, gets tokens again."""
     if isinstance(answer, Booking) and (isinstance(command, c.Book) or answer.offer is not None):
         return with_tokens(answer, secret)
     return answer
 
 
 def encode_answer(answer: Answer) -> str:
-    """The answer as it is stored; a booking without the names of its fields, for there are many of them."""
-    kept = msgspec.structs.astuple(answer) if isinstance(answer, Booking) else answer
-    return f"{_NAMES[type(answer)]} {_encoder.encode(kept).decode()}"
+    """The answer as it is stored: without tokens, and a booking without the names of its many fields."""
+    if isinstance(answer, Booking):
+        offer = answer.offer and msgspec.structs.replace(answer.offer, token="")
+        kept = (*msgspec.structs.astuple(answer)[:-2], None, offer)
+        return "booking " + _encoder.encode(kept).decode()
+    return f"{_NAMES[type(answer)]} {_encoder.encode(answer).decode()}"
 
 
 def decode_answer(text: str) -> Answer:

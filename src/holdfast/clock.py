@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Protocol
 
 from holdfast.core.model import Instant
@@ -51,6 +52,7 @@ class TestClock:
         self._now = instant
 
 
+@lru_cache(4_096)
 def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)
 

@@ -82,6 +82,10 @@ class Door:
     async def _forget(self, before: Instant) -> None:
         await self.engine.forget_requests(before)
 
+    def _known_pool(self, name: object) -> int | None:
+        """The pool of this name, if it was looked up before."""
+        return self._pools.get(name) if isinstance(name, str) else None
+
     async def _pool_id(self, name: object) -> int | None:
         if not isinstance(name, str):
             return None

@@ -3,6 +3,10 @@
 For each batch: lock the pools in the order of their ids, load just what the decisions need, decide each
 command in turn, write everything in a few bulk statements, commit once, and only then answer.
 
+While one batch is being written, the next is decided ahead on what that one leaves behind, where this can be
+told. It is written only if the pools' logs, read under the lock, end as the decisions took for granted;
+otherwise it is thrown away and carried out from the start.
+
 One command that fails is taken back alone. An error of the whole batch is retried command by command,
 so that one bad apple cannot spoil the others. When the connection is lost during a commit, the log is
 asked whether it happened; the outcome is never guessed.
@@ -15,27 +19,25 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from holdfast.answers import Answer, answer_of, decode_answer, encode_answer, handed_over, outcome_of
+from holdfast.answers import Answer
+from holdfast.batch import Batch, Overtaken
 from holdfast.clock import Clock
-from holdfast.core import commands as c
-from holdfast.core.decide import decide
 from holdfast.core.model import Instant
-from holdfast.core.refusals import Refusal, unknown
-from holdfast.core.view import Need, View
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
-from holdfast.lane import Job, Lane
-from holdfast.store.base import Store, Transaction
-from holdfast.store.loaded import Loaded, Memory
-from holdfast.store.loader import Loader
-from holdfast.store.writer import GENESIS, Request, Writer
+from holdfast.lane import BATCH_MAX, Job, Lane
+from holdfast.store.base import Store
+from holdfast.store.loaded import Memory
 
 log = logging.getLogger("holdfast")
 
-NEEDS_MAX: Final = 10_000
 _ASIDE_S: Final = 0.005
 FORGET_MAX: Final = 1_000
 _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
+# Two batches share the callers, one being written and one being decided; fewer than this go in one.
+_HALVED: Final = 32
+# After someone else was quicker, so many batches are not decided ahead.
+_WARY: Final = 64
 
 
 class Engine:
@@ -47,9 +49,11 @@ class Engine:
         self.lane = Lane()
         self.rows_loaded = 0
         self.batches = 0
-        self._secret = secret
-        self._on_due = on_due
+        self.batches_ahead = 0
+        self.secret = secret
         self.memory = Memory()
+        self._on_due = on_due
+        self._wary = 0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -62,30 +66,94 @@ class Engine:
             await self._task
 
     async def _run(self) -> None:
-        while batch := await self.lane.take():
-            try:
-                await self._carry_out(batch)
-            except Exception as error:
-                log.exception("a batch could not be carried out")
-                self._fail(batch, CommandFailed(f"{type(error).__name__}: {error}"))
-            # One turn of the loop lets those just answered ask again, so that they share the next batch.
-            await asyncio.sleep(0)
+        writing: asyncio.Task[bool] | None = None
+        before: Batch | None = None
+        while jobs := await self.lane.take(self._most(before)):
+            if writing is not None and writing.done():
+                writing = before = None
+            ready = await self._decide_ahead(jobs, before)
+            if writing is not None and not await writing:
+                # What it was decided on has not come to be.
+                ready = None
+            writing, before = asyncio.create_task(self._carry_out(jobs, ready)), ready
+            if ready is None:
+                await writing
+                writing = None
+                # One turn of the loop lets those just answered ask again, so that they share the next batch.
+                await asyncio.sleep(0)
+        if writing is not None:
+            await writing
 
-    async def _carry_out(self, batch: list[Job]) -> None:
+    def _most(self, before: Batch | None) -> int:
+        """How many jobs to take: half of all, when the other half is being written."""
+        if before is None:
+            return BATCH_MAX
+        return min(BATCH_MAX, max(_HALVED, -(-self.lane.accepted // 2)))
+
+    async def _decide_ahead(self, jobs: list[Job], before: Batch | None) -> Batch | None:
+        if self._wary:
+            self._wary -= 1
+            return None
+        batch = self._batch(jobs)
+        try:
+            return batch if await batch.decide_ahead(before) else None
+        except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
+            log.debug("a batch could not be decided ahead: %s", error)
+            return None
+
+    def _batch(self, jobs: list[Job]) -> Batch:
+        return Batch(jobs, self.store, self.memory, self.clock, self.secret)
+
+    async def _carry_out(self, jobs: list[Job], ready: Batch | None) -> bool:
+        """Carry out a batch, whatever happens; whether it is as it was decided ahead."""
+        try:
+            if ready is not None:
+                if (written := await self._write(ready)) is not None:
+                    return written
+                ready.forget()
+            await self._carry_out_under_lock(jobs)
+        except Exception as error:
+            log.exception("a batch could not be carried out")
+            self._fail(jobs, CommandFailed(f"{type(error).__name__}: {error}"))
+        return False
+
+    async def _write(self, ready: Batch) -> bool | None:
+        """Write what was decided ahead and answer; None if nothing was written."""
+        try:
+            await ready.write_ahead()
+        except Overtaken:
+            self._wary = _WARY
+            return None
+        except OutcomeUnknown as unknown_outcome:
+            happened = await self._settle(ready)
+            if happened is None:
+                ready.forget()
+                self._fail(ready.jobs, unknown_outcome)
+                return False
+            if not happened:
+                return None
+        except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
+            log.debug("a batch that was decided ahead could not be written: %s", error)
+            return None
+        self.batches_ahead += 1
+        self._answer(ready)
+        return True
+
+    async def _carry_out_under_lock(self, jobs: list[Job]) -> None:
         """Try twice, for a connection may have died in its sleep. What was committed is never tried again."""
-        doubtful: _Batch | None = None
+        doubtful: Batch | None = None
         error: Exception = Unavailable("the database was lost twice during a commit, and changed nothing")
         for again in (True, False):
-            run = _Batch(self, batch)
+            batch = self._batch(jobs)
             try:
-                await run.carry_out()
+                await batch.carry_out()
             except OutcomeUnknown as unknown_outcome:
-                happened = await self._settle(run)
+                happened = await self._settle(batch)
                 if happened is None:
                     error = unknown_outcome
                     break
                 if not happened:
-                    doubtful = run
+                    doubtful = batch
                     continue
             except Unavailable as away:
                 error = away
@@ -96,10 +164,10 @@ class Engine:
             except Exception as bug:
                 # A pool that the lost transaction made after all shows only now, as one that is there.
                 if doubtful is not None and await self._settle(doubtful):
-                    run = doubtful
-                elif len(batch) > 1:
-                    for job in batch:
-                        await self._carry_out([job])
+                    batch = doubtful
+                elif len(jobs) > 1:
+                    for job in jobs:
+                        await self._carry_out_under_lock([job])
                     return
                 else:
                     # Another process may have made the same thing at the same moment: look at it once more.
@@ -107,13 +175,13 @@ class Engine:
                     if not again:
                         log.exception("a command failed and changed nothing")
                     continue
-            self._answer(run)
+            self._answer(batch)
             return
-        self._fail(batch, error)
+        self._fail(jobs, error)
 
-    async def _settle(self, run: _Batch) -> bool | None:
+    async def _settle(self, batch: Batch) -> bool | None:
         """Whether a commit whose outcome is unknown has happened; None if nobody comes back to tell."""
-        entry = run.writer.last_entry
+        entry = batch.writer.last_entry
         if entry is None:
             return False
         pool_id, seq, hash_ = entry
@@ -148,19 +216,17 @@ class Engine:
                 await tx.rollback()
             await asyncio.sleep(0)
 
-    def _answer(self, run: _Batch) -> None:
+    def _answer(self, batch: Batch) -> None:
         self.batches += 1
-        self.rows_loaded += run.rows_loaded
-        for job, value in run.answers:
+        self.rows_loaded += batch.rows_loaded
+        for job, value in batch.answers:
             self._finish(job, value)
-        if run.put_back:
-            self.lane.put_back(run.put_back)
-        for job in run.set_aside:
+        if batch.put_back:
+            self.lane.put_back(batch.put_back)
+        for job in batch.set_aside:
             self._set_aside(job)
-        if run.next_due_at is not None:
-            self._on_due(run.next_due_at)
-        for loaded in run.changed:
-            self.memory.keep(loaded)
+        if (due_at := batch.next_due_at) is not None:
+            self._on_due(due_at)
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
@@ -169,8 +235,8 @@ class Engine:
         else:
             loop.call_later(_ASIDE_S, self.lane.put, job)
 
-    def _fail(self, batch: list[Job], error: Exception) -> None:
-        for job in batch:
+    def _fail(self, jobs: list[Job], error: Exception) -> None:
+        for job in jobs:
             # Each caller gets an exception of its own, for raising one writes into it.
             self._finish(job, type(error)(*error.args))
 
@@ -180,171 +246,3 @@ class Engine:
             job.finished = True
             job.fail(value) if isinstance(value, Exception) else job.answer(value)
             self.lane.done(job)
-
-    @property
-    def secret(self) -> str:
-        return self._secret
-
-
-class _Batch:
-    """One transaction: its jobs, and what has come of each."""
-
-    def __init__(self, engine: Engine, jobs: list[Job]) -> None:
-        self._engine = engine
-        self.jobs = jobs
-        self.answers: list[tuple[Job, Answer | Exception]] = []
-        self.put_back: list[Job] = []
-        self.set_aside: list[Job] = []
-        self.next_due_at: Instant | None = None
-        self.changed: list[Loaded] = []
-        self.rows_loaded = 0
-        self.writer = Writer()
-        self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
-
-    async def carry_out(self) -> None:
-        tx = await self._engine.store.begin()
-        try:
-            pools = await self._decide_all(tx)
-            self.changed = [loaded for loaded in pools if loaded.changed]
-            if self.changed or self.writer.requests:
-                await self.writer.write(tx, self.changed)
-                await self._announce(tx, self.changed)
-                await tx.commit()
-            else:
-                await tx.rollback()
-        except BaseException:
-            await tx.rollback()
-            raise
-
-    async def _decide_all(self, tx: Transaction) -> list[Loaded]:
-        existing: dict[int, list[c.Command]] = {}
-        for job in self.jobs:
-            if not isinstance(job.command, c.CreatePool):
-                existing.setdefault(job.pool_id, []).append(job.command)
-        loader = Loader(tx, self._engine.memory, self._engine.clock)
-        pools = await loader.load(existing) if existing else {}
-        self.writer.now = loader.now
-        await self._remember_requests(tx)
-        missing = [pool_id for pool_id in existing if pool_id not in pools]
-        there = {row[0] for row in await tx.rows("pool_configs", missing)} if missing else set()
-        ticked: set[int] = set()
-        for job in self.jobs:
-            if isinstance(job.command, c.CreatePool):
-                await self._create(tx, job, pools)
-            elif job.pool_id in pools:
-                await self._decide_one(loader, pools[job.pool_id], job, ticked)
-            elif job.pool_id in there:
-                self.set_aside.append(job)
-            else:
-                self.answers.append((job, unknown("pool", job.pool_id)))
-        self.rows_loaded = loader.count
-        return list(pools.values())
-
-    async def _remember_requests(self, tx: Transaction) -> None:
-        keys = dict.fromkeys((job.org, job.key) for job in self.jobs if job.key is not None)
-        if keys:
-            for org, key, digest, answer in await tx.each("requests_by_key", list(keys)):
-                self._remembered[org, key] = (bytes(digest), answer)
-
-    async def _create(self, tx: Transaction, job: Job, pools: dict[int, Loaded]) -> None:
-        assert isinstance(job.command, c.CreatePool)
-        if self._answered_before(job):
-            return
-        pool = job.command.pool
-        made = [
-            loaded
-            for loaded in pools.values()
-            if (loaded.view.pool.org, loaded.view.pool.key) == (pool.org, pool.key)
-        ]
-        if made or await tx.rows("find_pool", pool.org, pool.key):
-            # No lock keeps another process from making it just now; if so, it did under this very key, maybe.
-            await self._remember_requests(tx)
-            if not self._answered_before(job):
-                self._keep(job, Refusal("exists", f"There is a pool {pool.key!r} already.", "key"))
-            return
-        loaded = Loaded(pool.id, View(), log_hash=GENESIS)
-        decision = decide(loaded.view, job.command, self.writer.now)
-        if job.dry_run and not isinstance(decision.answer, Refusal):
-            self.answers.append((job, outcome_of(loaded.view, decision)))
-            return
-        answer = answer_of(loaded.view, job.command, decision, self.writer.now)
-        if not isinstance(decision.answer, Refusal):
-            self.writer.record(loaded, decision)
-            pools[pool.id] = loaded
-        self._keep(job, answer)
-
-    async def _decide_one(self, loader: Loader, loaded: Loaded, job: Job, ticked: set[int]) -> None:
-        if loaded.more_due:
-            # Too much is due for one transaction: a tick goes first, and the others wait for the next.
-            if loaded.pool_id in ticked:
-                self.put_back.append(job)
-                return
-            ticked.add(loaded.pool_id)
-            if not isinstance(job.command, c.Tick):
-                failed = await self._decide(loader, loaded, c.Tick())
-                if isinstance(failed, Exception):
-                    # It would fail the next time too, and the command would come back for ever.
-                    self.answers.append((job, failed))
-                else:
-                    self.put_back.append(job)
-                return
-        if self._answered_before(job):
-            return
-        answer = await self._decide(loader, loaded, job.command, dry_run=job.dry_run)
-        if isinstance(answer, Exception):
-            self.answers.append((job, answer))
-        else:
-            self._keep(job, answer)
-
-    async def _decide(
-        self, loader: Loader, loaded: Loaded, command: c.Command, *, dry_run: bool = False
-    ) -> Answer | Exception:
-        view, now = loaded.view, self.writer.now
-        for _ in range(NEEDS_MAX):
-            view.savepoint()
-            try:
-                decision = decide(view, command, now)
-                if dry_run:
-                    answer: Answer = outcome_of(view, decision)
-                    view.rollback()
-                    return answer
-                answer = answer_of(view, command, decision, now)
-            except Need as need:
-                view.rollback()
-                await loader.load_more(loaded, need)
-                continue
-            except Exception as error:
-                view.rollback()
-                log.exception("a command failed and changed nothing")
-                return CommandFailed(f"{type(error).__name__}: {error}")
-            self.writer.record(loaded, decision)
-            return answer
-        return CommandFailed("the decision needed more rows than there can be")
-
-    def _answered_before(self, job: Job) -> bool:
-        if job.key is None or (job.org, job.key) not in self._remembered:
-            return False
-        digest, answer = self._remembered[job.org, job.key]
-        if digest == job.digest:
-            self.answers.append((job, handed_over(decode_answer(answer), job.command, self._engine.secret)))
-        else:
-            sentence = "This idempotency key was used before for another request."
-            self.answers.append((job, Refusal("idempotency_mismatch", sentence, "idempotency_key")))
-        return True
-
-    def _keep(self, job: Job, answer: Answer) -> None:
-        """Answer a job once the batch is committed, and remember the answer under its key."""
-        self.answers.append((job, handed_over(answer, job.command, self._engine.secret)))
-        if job.key is not None and not job.dry_run:
-            text = encode_answer(answer)
-            self._remembered[job.org, job.key] = (job.digest, text)
-            self.writer.requests.append(Request(job.org, job.key, job.digest, text))
-
-    async def _announce(self, tx: Transaction, pools: list[Loaded]) -> None:
-        """Note the earliest due time that this batch has brought forward, and tell other processes."""
-        for loaded in pools:
-            due_at = loaded.view.due_at
-            if due_at is not None and (loaded.due_at is None or due_at != loaded.due_at):
-                self.next_due_at = min(due_at, self.next_due_at or due_at)
-                if loaded.due_at is None or due_at < loaded.due_at:
-                    await tx.run("notify", str(due_at))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from holdfast.clock import from_datetime
+from holdfast.core import commands as c
 from holdfast.core import policy as policies
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import Instant, Party, Pool, Price, Quota, Wants
@@ -31,6 +33,9 @@ class Bad(Exception):  # never leaves the package: `refused` makes it a value
 
 def text(value: object, field: str, maximum: int = NAME_MAX, *, empty: bool = True) -> str:
     """Text that both databases can keep as it is."""
+    if isinstance(value, str) and 0 < len(value) <= maximum and value.isprintable():
+        # So is nearly everything; what is printable has no half of a pair and no NUL in it.
+        return value
     if not isinstance(value, str):
         raise Bad(field, f"{field} must be text.")
     if len(value) > maximum or (not value and not empty):
@@ -56,24 +61,38 @@ def whole(value: object, field: str, least: int = 0, most: int = 2**31 - 1) -> i
     return value
 
 
-# What callers put into commands in their own words, and as numbers with the least that each can be.
+# What callers put into commands in their own words, as flags, and as numbers with the least each can be.
+_TEXTS: Final = ("by", "why")
+_FLAGS: Final = ("confirmed", "allow_demotion")
 _WORDS: Final = ("quota", "if_full", "label", "action", "to")
 _NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
 
 
-def said(command: object) -> None:
+def said(command: c.Command) -> None:
     """Check the words, numbers and flags of a command, whichever of them it has."""
-    for name in ("by", "why"):
-        text(getattr(command, name, ""), name)
-    for name in ("confirmed", "allow_demotion"):
-        if not isinstance(getattr(command, name, False), bool):
-            raise Bad(name, f"{name} must be true or false.")
-    for name in _WORDS:
-        if (value := getattr(command, name, None)) is not None:
+    kind: Any = type(command)
+    for at, name, optional in _checked(kind):
+        value = command[at]
+        if name in _FLAGS:
+            if value is not True and value is not False:
+                raise Bad(name, f"{name} must be true or false.")
+        elif value is None and optional:
+            continue
+        elif name in _NUMBERS:
+            whole(value, name, _NUMBERS[name])
+        else:
             text(value, name)
-    for name, least in _NUMBERS.items():
-        if (value := getattr(command, name, None)) is not None:
-            whole(value, name, least)
+
+
+@cache
+def _checked(kind: type[Any]) -> tuple[tuple[int, str, bool], ...]:
+    """Which fields of a kind of command are checked, where they stand in it, and which need not be said."""
+    known = (*_TEXTS, *_FLAGS, *_WORDS, *_NUMBERS)
+    return tuple(
+        (at, name, kind._field_defaults.get(name, "") is None)
+        for at, name in enumerate(kind._fields)
+        if name in known
+    )
 
 
 def instant(value: object, field: str) -> Instant | None:

@@ -19,7 +19,7 @@ BATCH_MAX: Final = 512
 SHARE: Final = 32
 
 # These look at rows that other commands of the same batch may change, or change rules under their feet.
-_ALONE: Final = (c.ChangePool, c.AddUnits, c.CloseUnit, c.Move, c.Resolve, c.GiveOffer, c.Fill)
+_ALONE: Final = frozenset({c.ChangePool, c.AddUnits, c.CloseUnit, c.Move, c.Resolve, c.GiveOffer, c.Fill})
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +38,7 @@ class Job:
 
     @property
     def alone(self) -> bool:
-        return self.dry_run or isinstance(self.command, _ALONE)
+        return self.dry_run or type(self.command) in _ALONE
 
     def answer(self, value: Any) -> None:
         if not self.future.done():
@@ -75,17 +75,16 @@ class Lane:
             self._queues.setdefault(job.pool_id, deque()).appendleft(job)
         self._bell.set()
 
-    async def take(self) -> list[Job]:
+    async def take(self, most: int = BATCH_MAX) -> list[Job]:
         """The next batch, as soon as there is one; empty when the lane is closed and all is done."""
         while not self._queues:
             if self._closing and not self.accepted:
                 return []
             self._bell.clear()
             await self._bell.wait()
-        return list(self._next_batch())
+        return list(self._next_batch(most))
 
-    def _next_batch(self) -> Iterator[Job]:
-        room = BATCH_MAX
+    def _next_batch(self, room: int) -> Iterator[Job]:
         share = SHARE if len(self._queues) > 1 else BATCH_MAX
         shut: set[int] = set()
         while room and (open_queues := [pool_id for pool_id in self._queues if pool_id not in shut]):

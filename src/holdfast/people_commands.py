@@ -33,13 +33,13 @@ class PeopleCommands(Door):
         idempotency_key: str | None = None,
     ) -> Booking | Refusal:
         """Ask for seats: held when there is room and nobody waits for it, else a place in line."""
-        pool_id = await self._pool_id(pool)
+        pool_id = self._known_pool(pool) or await self._pool_id(pool)
         if pool_id is None:
             return unknown("pool", pool)
         try:
             command = c.Book(
                 inputs.party(party),
-                inputs.whole(quantity, "quantity", 1),
+                quantity,
                 quota,
                 inputs.labels(units) if units else (),
                 if_full,

@@ -121,14 +121,15 @@ def optional_datetime(instant: Instant | None) -> datetime | None:
     return None if instant is None else to_datetime(instant)
 
 
-def booking_shape(view: View, number: int, now: Instant) -> Booking:
-    """A booking of a view, without its tokens: this is what may be stored. See `with_tokens`."""
+def booking_shape(view: View, number: int, now: Instant, secret: str | None = None) -> Booking:
+    """A booking of a view; with its tokens, if the secret is given: for its owner's eyes, or staff's."""
     b, pool = view.bookings[number], view.pool
+    booking_id = ids.id_of_reference(pool.id, b.reference)
     waiting = b.state == WAITING
     position = line.position(view, b.place) if waiting else b.position
     # By position, in the order of the fields: this is made for every answer.
     return Booking(
-        ids.id_of_reference(pool.id, b.reference),
+        booking_id,
         b.reference,
         ids.pool_text(pool.id),
         b.quota,
@@ -151,13 +152,13 @@ def booking_shape(view: View, number: int, now: Instant) -> Booking:
         to_datetime(b.created_at),
         to_datetime(b.updated_at),
         ids.booking_text(pool.id, b.split_from) if b.split_from else None,
-        None,
-        _live_offer(b) if b.state == OFFERED else None,
+        None if secret is None else tokens.edit_token(secret, booking_id),
+        _live_offer(b, booking_id, secret) if b.state == OFFERED else None,
     )
 
 
 def with_tokens(booking: Booking, secret: str) -> Booking:
-    """The booking with its edit token, and the token of its live offer: for its owner's eyes, or staff's."""
+    """The booking with its edit token, and the token of its live offer."""
     offer = booking.offer
     if offer is not None:
         offer = Offer(
@@ -177,9 +178,10 @@ def _placement(view: View, b: model.Booking) -> str | None:
     return placement(quota, view.tallies[b.quota].used - taken, taken) if quota else "quota"
 
 
-def _live_offer(b: model.Booking) -> Offer:
+def _live_offer(b: model.Booking, booking_id: str, secret: str | None) -> Offer:
     assert b.expires_at is not None
-    return Offer(b.offer_seq, "", to_datetime(b.expires_at), b.offer_quantity)
+    token = "" if secret is None else tokens.offer_token(secret, booking_id, b.offer_seq)
+    return Offer(b.offer_seq, token, to_datetime(b.expires_at), b.offer_quantity)
 
 
 def pool_shape(view: View, now: Instant) -> PoolState:

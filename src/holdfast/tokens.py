@@ -7,7 +7,6 @@ The key is HOLDFAST_SECRET, or one that Holdfast makes and keeps (see `config`).
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import secrets
@@ -16,8 +15,7 @@ from typing import Final
 
 from holdfast.ids import BOOKING_LENGTH, booking_number
 
-# A multiple of three, so that its base64 ends without padding.
-_MAC_BYTES: Final = 21
+_MAC_BYTES: Final = 16
 
 
 def new_secret() -> str:
@@ -60,8 +58,7 @@ def offer_of_token(secret: str, token: object) -> tuple[int, int, int] | None:
 
 
 def _mac(secret: str, purpose: str, name: str) -> str:
-    raw = hashlib.blake2b(f"{purpose}:{name}".encode(), key=_key(secret), digest_size=_MAC_BYTES).digest()
-    return base64.b64encode(raw, b"-_").decode()
+    return hashlib.blake2b(f"{purpose}:{name}".encode(), key=_key(secret), digest_size=_MAC_BYTES).hexdigest()
 
 
 @lru_cache(16)

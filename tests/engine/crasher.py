@@ -16,8 +16,11 @@ from collections.abc import Awaitable
 from typing import Any
 
 from holdfast import Holdfast, granted
-from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.postgres.store import PostgresTransaction
+from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from tests.database import SECRET
+
+PARTIES = ("Ann", "Bea")
 
 
 class Fate:
@@ -81,11 +84,36 @@ async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, 
         hf.store.begin = begin  # type: ignore[method-assign]
 
 
+async def hold_ahead(url: str, pool: str, step: int, when: str) -> None:
+    """Two holds of one transaction that is decided ahead; on SQLite it is written in another thread."""
+    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.book(pool, "Olga"))
+        fate, ahead = Fate(step, when), hf.engine.batches_ahead
+        kind: Any = SqliteTransaction if isinstance(hf.store, SqliteStore) else PostgresTransaction
+        for method in ("rows", "many", "commit") if kind is SqliteTransaction else ("finish",):
+            _make_steps(kind, method, fate)
+        await asyncio.gather(*(hf.book(pool, party, idempotency_key=f"{pool} {party}") for party in PARTIES))
+        assert hf.engine.batches_ahead == ahead + 1
+        print("answered", flush=True)
+
+
+def _make_steps(kind: Any, method: str, fate: Fate) -> None:
+    call = getattr(kind, method)
+
+    async def step(self: Any, *args: Any) -> Any:
+        return await fate.step(
+            f"{method} {args[0]}" if method in ("rows", "many") else method, call(self, *args)
+        )
+
+    setattr(kind, method, step)
+
+
 def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            asyncio.run(book_and_cancel(**json.loads(line)))
+            task = json.loads(line)
+            asyncio.run(book_and_cancel(**task) if "olga" in task else hold_ahead(**task))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         print(f"ended {os.waitstatus_to_exitcode(status)}", flush=True)

@@ -80,7 +80,7 @@ async def fill(url: str, key: str, waiting: int, like: Booking, guests: int = 0)
     await tx.many("upsert_quotas", [(pool_id, "main", 0 if units else SEATS, SEATS, waiting, 0, 0)])
     made = (0, len(listed), len(listed), 0, units, 1, places[0], places[-1])
     due_at = min((b.expires_at for b in listed if b.expires_at), default=None)
-    await tx.many("update_pools", [(pool_id, *made, due_at, seq, bytes(head), START)])
+    await tx.many("update_pools", [(pool_id, *made, due_at, seq, bytes(head), START, bytes(head))])
     await tx.commit()
     await store.close()
 

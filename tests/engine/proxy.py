@@ -9,6 +9,9 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 COMMIT = b"COMMIT\x00"
+# What is decided ahead is written by one statement, which commits by itself.
+WHOLE = b"WITH seen AS"
+WRITTEN = b"SELECT 1\x00"
 
 
 class Proxy:
@@ -31,6 +34,7 @@ class Proxy:
         self.refusing = False
         self.at_commit: list[str] = []
         self.commits = 0
+        self._whole: set[bytes] = set()
 
     async def open(self) -> str:
         """Start; the address to use instead."""
@@ -83,7 +87,7 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
-            if COMMIT in chunk:
+            if self._commits(chunk):
                 self.commits += 1
                 if self.at_commit:
                     how, _, when = self.at_commit.pop(0).partition(" ")
@@ -96,6 +100,14 @@ class Proxy:
             writer.write(chunk)
             await writer.drain()
         self._cut(link)
+
+    def _commits(self, chunk: bytes) -> bool:
+        if WHOLE in chunk:
+            # A statement is prepared: its name comes first.
+            self._whole.add(chunk[5 : chunk.index(b"\x00", 5) + 1])
+            return False
+        is_run = chunk[:1] == b"B" and any(name in chunk[:100] for name in self._whole)
+        return is_run or COMMIT in chunk
 
     async def _commit_unheard(
         self, chunk: bytes, link: tuple[asyncio.StreamWriter, asyncio.StreamWriter]
@@ -119,7 +131,7 @@ class Proxy:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
             if self._deaf is link:
-                if COMMIT in chunk:
+                if COMMIT in chunk or WRITTEN in chunk:
                     self._unheard.set()
                 continue
             writer.write(chunk)

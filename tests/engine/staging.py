@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 import pytest
 
 from holdfast import Holdfast, Refusal
-from holdfast.engine import Writer
 from holdfast.store.postgres import store as postgres
 from holdfast.store.sqlite import store as sqlite
+from holdfast.store.writer import Writer
 from tests.database import SECRET, ask, dialect_of, sqlite_file
 
 T = TypeVar("T")
-QUERIES = {"sqlite": sqlite._QUERIES, "postgres": postgres._QUERIES}
+QUERIES = {"sqlite": sqlite.QUERIES, "postgres": postgres.QUERIES}
 
 
 def outcome(answer: Any) -> str:
@@ -99,9 +99,11 @@ def without_conditions(patch: pytest.MonkeyPatch, url: str) -> None:
         condition = " AND bookings.state = v3 AND bookings.offer_seq = v4"
         _rewrite(patch, "postgres", "update_bookings", condition, "")
         _rewrite(patch, "postgres", "answer_offers", " AND offers.outcome IS NULL", "")
+        _rewrite(patch, "postgres", "update_pools", " AND pools.log_hash = v14", "")
     else:
         _rewrite(patch, "sqlite", "update_bookings", " AND state = ?3 AND offer_seq = ?4", "")
         _rewrite(patch, "sqlite", "answer_offers", " AND outcome IS NULL", "")
+        _rewrite(patch, "sqlite", "update_pools", " AND log_hash = ?14", " AND ?14 IS NOT NULL")
 
 
 async def without_keys(url: str) -> None:

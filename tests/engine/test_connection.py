@@ -29,9 +29,13 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "CONNECT_S", 1.0)
 
 
-@pytest.fixture
-async def line(postgres_url: str) -> AsyncIterator[tuple[Proxy, Holdfast]]:
-    """A Holdfast behind a proxy, with a pool of a thousand seats."""
+@pytest.fixture(params=["ahead", "under the lock"])
+async def line(
+    postgres_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Proxy, Holdfast]]:
+    """A Holdfast behind a proxy, with a pool of a thousand seats; commands decided in either way."""
+    if request.param == "under the lock":
+        monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
     async with (
         proxied(postgres_url) as (proxy, through),
         Holdfast.open(through, secret=SECRET, ticker=False) as hf,
@@ -104,12 +108,13 @@ async def test_a_refusal_under_a_key_that_is_lost_at_its_commit_stays_a_refusal(
     assert bookings(await untouched(postgres_url)) == []
 
 
-async def test_a_commit_lost_twice_is_a_clear_error_and_changes_nothing(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+async def test_a_commit_lost_again_and_again_is_a_clear_error_and_changes_nothing(
+    postgres_url: str, line: tuple[Proxy, Holdfast], request: pytest.FixtureRequest
 ) -> None:
     proxy, hf = line
-    # The one that is let through looks what has become of the first.
-    proxy.at_commit = ["cut before", "let through", "cut before"]
+    # Those that are let through look what has become of the one before. What is decided ahead has a try more.
+    tries = 3 if "ahead" in request.node.name else 2
+    proxy.at_commit = ["cut before", *["let through", "cut before"] * (tries - 1)]
     async with asyncio.timeout(20):
         with pytest.raises(Unavailable) as caught:
             await hf.book("hall", "Ann", idempotency_key="k")

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from holdfast import Holdfast, granted
 from holdfast.ids import pool_number
-from tests.database import SECRET
+from tests.database import SECRET, dialect_of
+from tests.engine.crasher import PARTIES
 from tests.engine.looking import Picture, bookings, look, wrong
 from tests.engine.processes import ROOT
 from tests.engine.staging import outcome
@@ -32,9 +34,15 @@ class Crasher:
         self, url: str, pool: str, olga: str, step: int, when: str, *, together: bool = True
     ) -> tuple[list[str], int]:
         """The steps it took, "answered" if it came so far, and how it ended."""
+        task = {"url": url, "pool": pool, "olga": olga, "step": step, "when": when, "together": together}
+        return self._do(task)
+
+    def hold_ahead(self, url: str, pool: str, step: int, when: str) -> tuple[list[str], int]:
+        return self._do({"url": url, "pool": pool, "step": step, "when": when})
+
+    def _do(self, task: dict[str, Any]) -> tuple[list[str], int]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        task = {"url": url, "pool": pool, "olga": olga, "step": step, "when": when, "together": together}
         self._process.stdin.write(json.dumps(task) + "\n")
         self._process.stdin.flush()
         said = []
@@ -110,6 +118,33 @@ async def crash_and_try_again(
         gone = await hf.cancel(olga, idempotency_key=f"{name} cancel")
         assert (outcome(zoe), outcome(gone)) == ("waiting", "cancelled")
     assert states(await look(url), pool_id) == DONE
+
+
+async def test_whenever_the_process_dies_what_was_decided_ahead_is_whole_or_not(
+    database_url: str,
+) -> None:
+    with crashing() as crasher:
+        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+            granted(await hf.create_pool("first", quotas={"main": 9}, preset="checkout"))
+            steps, ended = crasher.hold_ahead(database_url, "first", NEVER, "")
+            assert (steps.pop(), ended) == ("answered", 0)
+            assert steps[-1] == ("commit" if dialect_of(database_url) == "sqlite" else "finish")
+            for step, name in enumerate(steps, 1):
+                for when in ("before", "after"):
+                    pool = f"pool-{step}-{when}"
+                    made = granted(await hf.create_pool(pool, quotas={"main": 9}, preset="checkout"))
+                    said, ended = crasher.hold_ahead(database_url, pool, step, when)
+                    assert (ended, "answered" in said) == (-signal.SIGKILL, False)
+                    picture = await look(database_url)
+                    assert wrong(picture) == []
+                    last = name == steps[-1] and when == "after"
+                    there = {"Olga", *PARTIES} if last else {"Olga"}
+                    assert states(picture, pool_number(made.id)).keys() == there, f"{when} {name}"
+                    for party in (*PARTIES, *PARTIES):
+                        again = await hf.book(pool, party, idempotency_key=f"{pool} {party}")
+                        assert outcome(again) == "held"
+                    assert len(states(await look(database_url), pool_number(made.id))) == 3
+    await assert_verified(database_url)
 
 
 async def test_control_statements_that_commit_one_by_one_are_caught_half_done(sqlite_url: str) -> None:

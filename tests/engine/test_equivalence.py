@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
-from holdfast.answers import answer_of, handed_over
+from holdfast.answers import answer_of
 from holdfast.core import commands as c
 from holdfast.core.decide import decide
 from holdfast.core.model import Pool
@@ -80,7 +80,7 @@ class Mirrored(History):
         decision = decide(view, command, self.now)
         pool = command.pool if isinstance(command, c.CreatePool) else view.pool
         self.note(pool.id, decision)
-        answer = handed_over(answer_of(view, command, decision, self.now), command, SECRET)
+        answer = answer_of(view, command, decision, self.now, SECRET)
         for mirror in self.mirrors:
             mirror.hf.clock.at = self.now  # type: ignore[attr-defined]
             found = mirror.run(decided(mirror, pool.id, command))

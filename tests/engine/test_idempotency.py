@@ -219,6 +219,8 @@ async def test_the_key_is_kept_with_the_change_or_not_at_all(
         await write(self, *args)
         raise RuntimeError("after everything was written, and before it was committed")
 
+    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+
     with monkeypatch.context() as patch:
         patch.setattr(Writer, "write", fails)
         with pytest.raises(Exception, match="after everything was written"):

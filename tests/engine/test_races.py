@@ -13,7 +13,15 @@ from holdfast.errors import CommandFailed
 from tests.database import SECRET
 from tests.engine.looking import Picture, bookings, events, look, look_now, watching, wrong
 from tests.engine.processes import Worker, run_together
-from tests.engine.staging import at_once, meet_before_writing, nodes, outcome, without_keys, without_lock
+from tests.engine.staging import (
+    at_once,
+    meet_before_writing,
+    nodes,
+    outcome,
+    without_conditions,
+    without_keys,
+    without_lock,
+)
 from tests.verified import assert_verified
 
 PARTIES = [f"party-{number}" for number in range(200)]
@@ -93,11 +101,12 @@ async def test_control_without_the_lock_the_keys_still_stop_the_second(
     assert await race_of_two_nodes(database_url) == []
 
 
-async def test_control_without_lock_and_keys_the_seat_is_given_twice(
+async def test_control_without_lock_conditions_and_keys_the_seat_is_given_twice(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await prepare(database_url)
     without_lock(monkeypatch, database_url)
+    without_conditions(monkeypatch, database_url)
     await without_keys(database_url)
     meet_before_writing(monkeypatch)
     found = await race_of_two_nodes(database_url)

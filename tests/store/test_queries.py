@@ -17,17 +17,17 @@ from holdfast.store.queries import load_queries
 from tests.database import dialect_of, opened, sqlite_file
 
 PACKAGE = Path(holdfast.__file__).parent
-ASKING = {"rows", "each", "run", "many", "stream"}
-COPY = re.compile(r"COPY (?P<table>\w+) \((?P<columns>[^)]*)\) FROM STDIN", re.DOTALL)
+ASKING = {"rows", "each", "run", "many", "stream", "Write"}
 
 
 def names_used() -> Iterator[str]:
     """Every name of a query that the package's code says: given to a method that asks, or looked up."""
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                given = node.args[0] if node.func.attr.lstrip("_") in ASKING else None
-            elif isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "_QUERIES":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name) and node.args:
+                asked = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+                given = node.args[0] if asked.lstrip("_") in ASKING else None
+            elif isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "QUERIES":
                 given = node.slice
             else:
                 continue
@@ -39,8 +39,6 @@ def names_used() -> Iterator[str]:
 
 def parameters(dialect: str, query: str) -> int:
     """How many values a query takes."""
-    if (copied := COPY.match(query)) is not None:
-        return len(copied["columns"].split(","))
     numbers = re.findall(r"\?(\d+)" if dialect == "sqlite" else r"\$(\d+)", query)
     assert sorted({int(number) for number in numbers}) == list(range(1, len(set(numbers)) + 1))
     return len(set(numbers))
@@ -94,11 +92,7 @@ async def not_understood(url: str, queries: dict[str, str]) -> dict[str, str]:
     connection = await asyncpg.connect(url)
     for name, query in queries.items():
         try:
-            if (copied := COPY.match(query)) is not None:
-                columns = copied["columns"].replace(",", " ").split()
-                await connection.copy_records_to_table(copied["table"], records=[], columns=columns)
-            else:
-                await connection.prepare(query)
+            await connection.prepare(query)
         except asyncpg.PostgresError as error:
             failed[name] = str(error)
     await connection.close()

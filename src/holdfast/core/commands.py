@@ -7,14 +7,12 @@ may ask is settled before a command is made; a command only says what is asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
 
 
-@dataclass(frozen=True, slots=True)
-class CreatePool:
+class CreatePool(NamedTuple):
     """Open a pool for business, with its units if it has any."""
 
     pool: Pool
@@ -22,38 +20,34 @@ class CreatePool:
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePool:
+class ChangePool(NamedTuple):
     """Change anything about a pool: title, sizes, policy, times, status. Unnamed fields stay.
 
     `changes` has the fields of a pool; `sizes` gives quotas new sizes by key.
     """
 
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    sizes: Mapping[str, int | None] = field(default_factory=dict)
+    changes: Mapping[str, Any] = {}
+    sizes: Mapping[str, int | None] = {}
     allow_demotion: bool = False
     why: str = ""
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class AddUnits:
+class AddUnits(NamedTuple):
     """Open more units: dictionaries of label, quota, starts_at, attributes."""
 
     units: tuple[Mapping[str, Any], ...]
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class CloseUnit:
+class CloseUnit(NamedTuple):
     """Take a free unit away."""
 
     label: str
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class Book:
+class Book(NamedTuple):
     """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
 
     `opening` lets staff give a handed-back opening to someone. `confirmed` skips the hold (staff).
@@ -71,16 +65,14 @@ class Book:
     by: str = "party"
 
 
-@dataclass(frozen=True, slots=True)
-class Confirm:
+class Confirm(NamedTuple):
     """Make a held booking final; or, where the policy lets one, confirm a signup still in line."""
 
     booking: int
     by: str = "party"
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(NamedTuple):
     """Give back a booking or leave the line."""
 
     booking: int
@@ -88,8 +80,7 @@ class Cancel:
     by: str = "party"
 
 
-@dataclass(frozen=True, slots=True)
-class Extend:
+class Extend(NamedTuple):
     """Give a hold more time: `window` from its present end, or one more hold window."""
 
     booking: int
@@ -97,8 +88,7 @@ class Extend:
     by: str = "party"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """Take what was offered, or part of it."""
 
     booking: int
@@ -107,8 +97,7 @@ class Claim:
     by: str = "party"
 
 
-@dataclass(frozen=True, slots=True)
-class Decline:
+class Decline(NamedTuple):
     """Say no to an offer; `seq` None means the live one."""
 
     booking: int
@@ -116,8 +105,7 @@ class Decline:
     by: str = "party"
 
 
-@dataclass(frozen=True, slots=True)
-class GiveOffer:
+class GiveOffer(NamedTuple):
     """Staff offer free room to one waiting booking now, out of turn."""
 
     booking: int
@@ -125,8 +113,7 @@ class GiveOffer:
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """Staff move a waiting booking: to "front", "back", or after another booking's number."""
 
     booking: int
@@ -136,8 +123,7 @@ class Move:
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolve:
+class Resolve(NamedTuple):
     """Staff decide on a handed-back opening: offer it "again", leave it "free", or "close" it."""
 
     opening: int
@@ -145,16 +131,14 @@ class Resolve:
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(NamedTuple):
     """Give free room to the line; `steps` stops after so many."""
 
     steps: int | None = None
     by: str = "staff"
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """It is now later."""
 
     due_at: Instant | None = None

@@ -81,11 +81,16 @@ def _held(view: View, event: e.Held, party: Party | None) -> None:
             event.price,
             event.price,
             event.units,
-            held_at=event.at,
-            expires_at=event.expires_at,
-            confirmed_at=event.at if event.confirmed else None,
-            created_at=event.at,
-            updated_at=event.at,
+            0,
+            0,
+            0,
+            0,
+            None,
+            event.at,
+            event.expires_at,
+            event.at if event.confirmed else None,
+            event.at,
+            event.at,
         )
     )
 

@@ -33,9 +33,12 @@ IN_PLAY: Final = frozenset({WAITING, OFFERED, HELD, CONFIRMED})
 ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Party:
-    """Who asks. The id is the caller's own; tags and attributes are what rules look at."""
+    """Who asks. The id is the caller's own; tags and attributes are what rules look at.
+
+    Nothing assigns to a party, though it is not frozen: that would make the making of one twice as dear.
+    """
 
     id: str
     name: str = ""

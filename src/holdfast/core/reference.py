@@ -6,19 +6,24 @@ one, one does not betray the next, and the number can be had back from it, so no
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 ALPHABET: Final = "23456789ABCDEFGHJKLMNPQRSTUVWXY"
 _TRIPLES: Final = [a + b + c for a in ALPHABET for b in ALPHABET for c in ALPHABET]
 _HALF: Final = len(_TRIPLES)
+_SPREAD: Final = 0x2545F491
+_MASK: Final = 0x3FFFFFFFFFF
 _TURNS: Final = (0x85EBCA6B, 0x2545F4914, 0x27D4EB2F1, 0x165667B19)
 
 
 def reference(pool_id: int, number: int) -> str:
     """The reference of a pool's booking with this number."""
     left, right = divmod(number % (_HALF * _HALF), _HALF)
-    for turn in _TURNS:
-        left, right = right, (left + _mix(right, pool_id + turn)) % _HALF
+    for key in _keys(pool_id):
+        # The same as `_mix`, said here because every booking passes by.
+        mixed = (right * _SPREAD + key) & _MASK
+        left, right = right, (left + (mixed ^ (mixed >> 17))) % _HALF
     return _TRIPLES[left] + _TRIPLES[right]
 
 
@@ -27,15 +32,25 @@ def number_of(pool_id: int, text: str) -> int | None:
     left, right = _value(text[:3]), _value(text[3:])
     if left is None or right is None:
         return None
-    for turn in reversed(_TURNS):
-        left, right = (right - _mix(left, pool_id + turn)) % _HALF, left
+    for key in reversed(_keys(pool_id)):
+        left, right = (right - _mix(left, key)) % _HALF, left
     return left * _HALF + right
 
 
 def _mix(value: int, key: int) -> int:
-    mixed = (value * 0x9E3779B1 + key) & 0xFFFFFFFFFFFFFFFF
-    mixed = ((mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
-    return mixed ^ (mixed >> 32)
+    mixed = (value * _SPREAD + key) & _MASK
+    return mixed ^ (mixed >> 17)
+
+
+@lru_cache(10_000)
+def _keys(pool_id: int) -> tuple[int, ...]:
+    """One key for each turn, well mixed from the pool's id."""
+    keys = []
+    for turn in _TURNS:
+        key = (pool_id + turn) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+        key = (key ^ (key >> 29)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
+        keys.append((key ^ (key >> 32)) & _MASK)
+    return tuple(keys)
 
 
 def _value(triple: str) -> int | None:

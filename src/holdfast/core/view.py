@@ -184,14 +184,14 @@ class View:
 
     def put_booking(self, booking: Booking) -> None:
         """Store a booking; the tallies, the units, the line and the next due time follow by themselves."""
-        old = self.bookings.get(booking.number)
-        self.put(self.bookings, booking.number, booking)
+        number = booking.number
+        old = self.bookings.get(number)
+        self.put(self.bookings, number, booking)
         waits = booking.state == WAITING
         waited = old is not None and old.state == WAITING
         if old is None:
-            self.put(
-                self.by_party, booking.party.id, [*self.by_party.get(booking.party.id, ()), booking.number]
-            )
+            others = self.by_party.get(booking.party.id)
+            self.put(self.by_party, booking.party.id, [*others, number] if others else [number])
             self._count(booking, 1)
         else:
             if (old.state, old.quantity, old.offer_quantity) != (
@@ -221,18 +221,17 @@ class View:
         self.put(self.tallies, quota, tally._replace(aside=tally.aside + quantity))
 
     def _count(self, booking: Booking, sign: int) -> None:
-        waiting, offered = booking.state == WAITING, booking.state == OFFERED
-        used = booking.offer_quantity if offered else booking.quantity if booking.state in TAKES_ROOM else 0
-        if not (waiting or used):
+        state, old = booking.state, self.tallies[booking.quota]
+        if state == WAITING:
+            new = Tally(old.used, old.waiting + sign, old.offered, old.aside)
+        elif state == OFFERED:
+            used = old.used + sign * booking.offer_quantity
+            new = Tally(used, old.waiting, old.offered + sign, old.aside)
+        elif state in TAKES_ROOM:
+            new = Tally(old.used + sign * booking.quantity, old.waiting, old.offered, old.aside)
+        else:
             return
-        old = self.tallies[booking.quota]
-        self.put(
-            self.tallies,
-            booking.quota,
-            Tally(
-                old.used + sign * used, old.waiting + sign * waiting, old.offered + sign * offered, old.aside
-            ),
-        )
+        self.put(self.tallies, booking.quota, new)
 
     def _move_units(self, old: tuple[str, ...], new: tuple[str, ...], number: int) -> None:
         for label in old:

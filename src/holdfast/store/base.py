@@ -6,11 +6,19 @@ queries, its connections and its migrations, and no rules.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Row = Sequence[Any]
+
+
+class Write(NamedTuple):
+    """A bulk statement and its rows; `exact` says that it must change as many as it is given."""
+
+    name: str
+    rows: Sequence[Row]
+    exact: bool = False
 
 
 class Reader(Protocol):
@@ -44,6 +52,20 @@ class Transaction(Reader, Protocol):
         """Run a bulk statement for all rows; how many rows of the database it changed."""
         ...
 
+    async def finish(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
+        """If the pools' logs end with the hashes seen, write and commit, all at once; else change nothing.
+
+        It comes instead of everything else. It may raise OutcomeUnknown, as `commit` may.
+        """
+        ...
+
+    async def through(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run work that waits for nothing but this transaction, the commit included.
+
+        A database that is part of this process does it in another thread.
+        """
+        ...
+
     async def commit(self) -> None:
         """Make it durable. An `OutcomeUnknown` says that the connection was lost meanwhile."""
         ...
@@ -68,6 +90,10 @@ class Store(Protocol):
 
     def reader(self) -> Reader:
         """For reads of what is committed."""
+        ...
+
+    def scout(self) -> Reader:
+        """For the lane's own reads of what is committed, while a transaction is being written."""
         ...
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:

@@ -1,8 +1,8 @@
-"""What is in hand of the pools: the locked ones of a batch, and what is remembered for the next.
+"""What is in hand of the pools: the ones of a batch, and what is remembered for the next.
 
-Truth is in the database, under its lock. What is remembered is used only if the pool's row, read under
-the lock, says that nothing has happened since: every change of it makes an entry in the log, and the
-hash of the last entry is in that row.
+Truth is in the database, under its lock. What is remembered counts only if the pool's row, read under the
+lock, says that nothing has happened since: every change of it makes an entry in the log, and the hash of
+the last entry is in that row.
 """
 
 from __future__ import annotations
@@ -18,9 +18,24 @@ from holdfast.core.view import View
 _REMEMBERED_MAX: Final = 2_000
 
 
+class Counters(NamedTuple):
+    """What a pool counts, in the order of its row."""
+
+    numbers: int
+    arrivals: int
+    openings_made: int
+    units_made: int
+    round: int
+    first_place: int
+    last_place: int
+
+
 @dataclass(slots=True)
 class Loaded:
-    """A locked pool: its view, and the rows as they were, to tell what has changed."""
+    """A pool in hand: its view, and the rows as they were, to tell what has changed.
+
+    `now` is the clock's, but never before the pool's last change, whichever process made that.
+    """
 
     pool_id: int
     view: View
@@ -28,6 +43,7 @@ class Loaded:
     log_hash: bytes = b""
     config_version: int = 0
     due_at: Instant | None = None
+    now: Instant = 0
     more_due: bool = False
     bookings: dict[int, Booking] = field(default_factory=dict)
     offers: dict[tuple[int, int], Offer] = field(default_factory=dict)
@@ -35,21 +51,72 @@ class Loaded:
     openings: dict[int, Opening] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     seen_seq: int = 0
+    seen_hash: bytes = b""
 
     @property
     def changed(self) -> bool:
         """Whether there is anything to write."""
         return self.log_seq != self.seen_seq or self.view.due_at != self.due_at
 
+    def recall(self, known: Standing) -> None:
+        """Take over what was remembered of the pool."""
+        view = self.view
+        self.tallies.update(known.tallies)
+        view.tallies.update(known.tallies)
+        self.units.update(known.units)
+        view.units.update(known.units)
+        self.openings.update(known.openings)
+        view.openings.update(known.openings)
+        view.tried.update(known.tried)
+
+    def expect_line(self) -> None:
+        """The line begins as the tallies say; who stands in it is not known yet."""
+        view = self.view
+        view.loaded_waiting = view.waiting
+        if view.loaded_waiting:
+            view.heads, view.prefix_whole = None, False
+
+
+def begin_loaded(
+    pool: Pool, counters: Counters, due_at: Instant | None, seq: int, head: bytes, now: Instant
+) -> Loaded:
+    """A pool of which nothing but its row is known."""
+    view = View(pool)
+    view.whole = False
+    view.numbers, view.arrivals, view.openings_made, view.units_made = counters[:4]
+    view.round, view.first_place, view.last_place = counters[4:]
+    view.due_at = due_at
+    view.loaded_arrivals, view.loaded_last_place = view.arrivals, view.last_place
+    return Loaded(pool.id, view, seq, head, pool.version, due_at, now, seen_seq=seq, seen_hash=head)
+
+
+def counters_of(view: View) -> Counters:
+    made = (view.numbers, view.arrivals, view.openings_made, view.units_made)
+    return Counters(*made, view.round, view.first_place, view.last_place)
+
 
 class Standing(NamedTuple):
     """What every decision on a pool looks at, as it was when the log ended with this hash."""
 
+    pool: Pool
+    counters: Counters
+    due_at: Instant | None
+    log_seq: int
     log_hash: bytes
+    at: Instant
     tallies: Mapping[str, Tally]
     units: Mapping[str, Unit]
     openings: Mapping[int, Opening]
     tried: Mapping[tuple[int, int], bool]
+
+    def loaded(self, now: Instant) -> Loaded:
+        """The pool as it is remembered, to decide on."""
+        found = begin_loaded(
+            self.pool, self.counters, self.due_at, self.log_seq, self.log_hash, max(now, self.at)
+        )
+        found.recall(self)
+        found.expect_line()
+        return found
 
 
 class Memory:
@@ -59,12 +126,16 @@ class Memory:
         self.configs: dict[int, tuple[int, Pool]] = {}
         self._standings: dict[int, Standing] = {}
 
+    def last(self, pool_id: int) -> Standing | None:
+        """The pool as this process last left it; another may have changed it since."""
+        return self._standings.get(pool_id)
+
     def standing(self, pool_id: int, log_hash: bytes) -> Standing | None:
         known = self._standings.get(pool_id)
         return known if known is not None and known.log_hash == log_hash else None
 
     def keep(self, loaded: Loaded) -> None:
-        """Remember a pool as a committed batch has left it."""
+        """Remember a pool as a batch has left it."""
         view = loaded.view
         if not view.units_whole:
             self._standings.pop(loaded.pool_id, None)
@@ -76,5 +147,17 @@ class Memory:
             self._standings.clear()
             self.configs.clear()
         self._standings[loaded.pool_id] = Standing(
-            loaded.log_hash, dict(view.tallies), units, openings, tried
+            view.pool,
+            counters_of(view),
+            view.due_at,
+            loaded.log_seq,
+            loaded.log_hash,
+            loaded.now,
+            dict(view.tallies),
+            units,
+            openings,
+            tried,
         )
+
+    def forget(self, pool_id: int) -> None:
+        self._standings.pop(pool_id, None)

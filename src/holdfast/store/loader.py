@@ -21,10 +21,10 @@ from holdfast.core.model import (
     Tally,
     Unit,
 )
-from holdfast.core.view import Need, View
+from holdfast.core.view import Need
 from holdfast.store import rows
 from holdfast.store.base import Reader, Row
-from holdfast.store.loaded import Loaded, Memory, Standing
+from holdfast.store.loaded import Counters, Loaded, Memory, begin_loaded
 
 DUE_MAX: Final = 200
 _UNITS_MAX: Final = 1_000
@@ -54,26 +54,22 @@ class Loader:
         """Lock these pools and load what their commands name. A pool that is missing was locked outside."""
         ids = sorted(commands)
         locked = {row[0]: row for row in await self._rows("lock_pools", ids)}
-        # Taken under the lock: what one batch decides comes after what the last one decided.
+        # Taken under the lock, for time has passed while we waited for it.
         self.now = self._clock.now()
         if not locked:
             return {}
         ids = list(locked)
         await self._load_configs({row[0]: row[1] for row in locked.values()})
-        found = {pool_id: self._view_of(locked[pool_id]) for pool_id in ids}
+        found = {pool_id: self._begin(locked[pool_id]) for pool_id in ids}
         await self._load_standings(found)
         await self._load_named(found, commands)
         return found
 
-    def _view_of(self, row: Row) -> Loaded:
-        pool_id, version, _, numbers, arrivals, openings, units, turn, first, last, due_at, seq, head = row
-        view = View(self._configs[pool_id][1])
-        view.whole = False
-        view.numbers, view.arrivals, view.openings_made, view.units_made = numbers, arrivals, openings, units
-        view.round, view.first_place, view.last_place = turn, first, last
-        view.due_at = due_at
-        view.loaded_arrivals, view.loaded_last_place = arrivals, last
-        return Loaded(pool_id, view, seq, bytes(head), version, due_at, seen_seq=seq)
+    def _begin(self, row: Row) -> Loaded:
+        pool_id, _, _, *counters, due_at, seq, head, changed_at = row
+        # What one batch decides comes after what the last one decided, whatever the clocks say.
+        now = max(self.now, changed_at)
+        return begin_loaded(self._configs[pool_id][1], Counters(*counters), due_at, seq, bytes(head), now)
 
     async def _load_configs(self, versions: dict[int, int]) -> None:
         stale = [
@@ -91,18 +87,15 @@ class Loader:
             if known is None:
                 unknown.append(pool_id)
             else:
-                _recall(loaded, known)
+                loaded.recall(known)
         if unknown:
             for pool_id, key, *tally in await self._rows("tallies", unknown):
                 found[pool_id].view.tallies[key] = found[pool_id].tallies[key] = Tally(*tally)
             for pool_id in unknown:
                 await self._load_standing(found[pool_id])
         for loaded in found.values():
-            view = loaded.view
-            view.loaded_waiting = view.waiting
-            if view.loaded_waiting:
-                view.heads, view.prefix_whole = None, False
-            if view.due_at is not None and view.due_at <= self.now:
+            loaded.expect_line()
+            if loaded.due_at is not None and loaded.due_at <= loaded.now:
                 await self._load_due(loaded)
 
     async def _load_standing(self, loaded: Loaded) -> None:
@@ -125,11 +118,12 @@ class Loader:
                 await self._load_units(loaded, missing)
 
     async def _load_due(self, loaded: Loaded) -> None:
-        due = await self._rows("bookings_due", loaded.pool_id, self.now, DUE_MAX + 1)
+        now = loaded.now
+        due = await self._rows("bookings_due", loaded.pool_id, now, DUE_MAX + 1)
         loaded.more_due = len(due) > DUE_MAX
         await self.add(loaded, due[:DUE_MAX])
-        later = await self._rows("due_after", loaded.pool_id, self.now)
-        loaded.view.later_due_at = self.now if loaded.more_due else later[0][0]
+        later = await self._rows("due_after", loaded.pool_id, now)
+        loaded.view.later_due_at = now if loaded.more_due else later[0][0]
 
     async def _load_named(self, found: dict[int, Loaded], commands: Mapping[int, list[c.Command]]) -> None:
         """What the commands speak of: bookings by number, by party, the offers they answer, units."""
@@ -300,14 +294,3 @@ def _labels_in(command: c.Command) -> list[str]:
     if isinstance(command, c.CloseUnit):
         return [command.label]
     return [unit["label"] for unit in command.units] if isinstance(command, c.AddUnits) else []
-
-
-def _recall(loaded: Loaded, known: Standing) -> None:
-    view = loaded.view
-    loaded.tallies.update(known.tallies)
-    view.tallies.update(known.tallies)
-    loaded.units.update(known.units)
-    view.units.update(known.units)
-    loaded.openings.update(known.openings)
-    view.openings.update(known.openings)
-    view.tried.update(known.tried)

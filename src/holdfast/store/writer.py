@@ -13,9 +13,9 @@ from holdfast.core.model import WAITING, Instant, Unit
 from holdfast.core.room import overflow
 from holdfast.core.work import Decision
 from holdfast.store import rows
-from holdfast.store.base import Transaction
-from holdfast.store.blocks import LOWEST, change_blocks
-from holdfast.store.loaded import Loaded
+from holdfast.store.base import Transaction, Write
+from holdfast.store.blocks import LOWEST, Change, change_blocks
+from holdfast.store.loaded import Loaded, counters_of
 
 GENESIS: Final = bytes(32)
 
@@ -55,7 +55,7 @@ class Writer:
         for part, message in enumerate(decision.messages):
             facts = rows.text(message.facts)
             self._outbox.append(
-                (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking, facts, self.now)
+                (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking, facts, loaded.now)
             )
 
     @property
@@ -73,24 +73,34 @@ class Writer:
                 await self._insert_pool(tx, loaded)
             elif loaded.view.pool.version != loaded.config_version:
                 await self._update_config(tx, loaded)
-        await self._write_bookings(tx, pools)
-        await self._write_offers(tx, pools)
-        await self._write_units(tx, pools)
-        await self._write_counters(tx, pools)
-        if self._log:
-            await tx.many("insert_log", self._log)
-        if self._outbox:
-            await tx.many("insert_outbox", self._outbox)
-        if self.requests:
-            await tx.many("insert_requests", [(*request, self.now) for request in self.requests])
-        changes = [(p.pool_id, place, 1) for p in pools for place in p.view.added]
-        changes += [(p.pool_id, place, -1) for p in pools for place in p.view.removed]
-        await change_blocks(tx, changes)
+        for name, rows_, exact in self.plain_writes(pools):
+            if await tx.many(name, rows_) != len(rows_) and exact:
+                raise StaleWrite(f"{name} found something else than the decision had seen")
+        await change_blocks(tx, _changes_of_line(pools))
+
+    def is_plain(self, pools: Sequence[Loaded]) -> bool:
+        """Whether `plain_writes` are all there is to write."""
+        same = all(loaded.view.pool.version == loaded.config_version for loaded in pools)
+        return same and not _changes_of_line(pools)
+
+    def plain_writes(self, pools: Sequence[Loaded]) -> list[Write]:
+        """The bulk statements, in their order."""
+        writes = [
+            *self._booking_writes(pools),
+            *self._offer_writes(pools),
+            *self._unit_writes(pools),
+            *self._counter_writes(pools),
+            Write("insert_log", self._log),
+            Write("insert_outbox", self._outbox),
+            Write("insert_requests", [(*request, self.now) for request in self.requests]),
+            Write("notify", [(str(due_at),) for due_at in _brought_forward(pools)]),
+        ]
+        return [write for write in writes if write.rows]
 
     async def _insert_pool(self, tx: Transaction, loaded: Loaded) -> None:
         view, pool = loaded.view, loaded.view.pool
         head = (pool.id, pool.org, pool.key, rows.text(pool), pool.version, pool.status, pool.open_size)
-        log = (loaded.log_seq, loaded.log_hash, self.now, self.now)
+        log = (loaded.log_seq, loaded.log_hash, loaded.now, loaded.now)
         await tx.run("insert_pool", *head, *_counters(loaded), view.due_at, *log)
         await tx.many("insert_first_block", [(pool.id, LOWEST)])
 
@@ -106,7 +116,7 @@ class Writer:
         )
         await tx.run("update_config", *values)
 
-    async def _write_bookings(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+    def _booking_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         inserted, updated, moved = [], [], []
         for loaded in pools:
             pool_id, known = loaded.pool_id, loaded.bookings
@@ -118,17 +128,16 @@ class Writer:
                     updated.append(rows.updated(pool_id, old, booking))
                     if old.state == booking.state == WAITING and old.place != booking.place:
                         moved.append((pool_id, number, LOWEST + number))
-        if len(moved) > 1:
-            # One may come to stand where another stood: all of them step out of the line first.
-            await tx.many("step_out", moved)
         # Those who leave the line go first, so that a place or a party is free for those who enter it.
         updated.sort(key=lambda row: row[5] in ("waiting", "offered"))
-        if updated and await tx.many("update_bookings", updated) != len(updated):
-            raise StaleWrite("a booking was not as the decision had seen it")
-        if inserted:
-            await tx.many("insert_bookings", inserted)
+        return [
+            # One may come to stand where another stood: all of them step out of the line first.
+            Write("step_out", moved if len(moved) > 1 else []),
+            Write("update_bookings", updated, exact=True),
+            Write("insert_bookings", inserted),
+        ]
 
-    async def _write_offers(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+    def _offer_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         answered, made, openings, tries = [], [], [], []
         for loaded in pools:
             view, pool_id = loaded.view, loaded.pool_id
@@ -144,16 +153,14 @@ class Writer:
                 for number, opening in view.openings.items()
                 if loaded.openings.get(number) is not opening
             ]
-        if answered and await tx.many("answer_offers", answered) != len(answered):
-            raise StaleWrite("an offer had been answered already")
-        if made:
-            await tx.many("insert_offers", made)
-        if openings:
-            await tx.many("upsert_openings", openings)
-        if tries:
-            await tx.many("insert_tries", list(dict.fromkeys(tries)))
+        return [
+            Write("answer_offers", answered, exact=True),
+            Write("insert_offers", made),
+            Write("upsert_openings", openings),
+            Write("insert_tries", list(dict.fromkeys(tries))),
+        ]
 
-    async def _write_units(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+    def _unit_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         changed, freed, taken = [], [], []
         for loaded in pools:
             pool_id = loaded.pool_id
@@ -168,14 +175,13 @@ class Writer:
                     freed.append((pool_id, label, had))
                 if had != has and has is not None:
                     taken.append((pool_id, label, has))
-        if changed:
-            await tx.many("upsert_units", changed)
-        if freed:
-            await tx.many("delete_takings", freed)
-        if taken:
-            await tx.many("insert_takings", taken)
+        return [
+            Write("upsert_units", changed),
+            Write("delete_takings", freed),
+            Write("insert_takings", taken),
+        ]
 
-    async def _write_counters(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
+    def _counter_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         quotas, counters = [], []
         for loaded in pools:
             view, new = loaded.view, loaded.config_version == 0
@@ -185,12 +191,9 @@ class Writer:
                 if resized or loaded.tallies.get(quota.key) != tally:
                     quotas.append((loaded.pool_id, quota.key, quota.size, *tally))
             if not new:
-                log = (loaded.log_seq, loaded.log_hash, self.now)
+                log = (loaded.log_seq, loaded.log_hash, loaded.now, loaded.seen_hash)
                 counters.append((loaded.pool_id, *_counters(loaded), view.due_at, *log))
-        if quotas:
-            await tx.many("upsert_quotas", quotas)
-        if counters:
-            await tx.many("update_pools", counters)
+        return [Write("upsert_quotas", quotas), Write("update_pools", counters, exact=True)]
 
 
 def entry_digest(pool_id: int, seq: int, at: Instant, kind: str, by: str, body: str) -> bytes:
@@ -199,9 +202,19 @@ def entry_digest(pool_id: int, seq: int, at: Instant, kind: str, by: str, body: 
 
 
 def _counters(loaded: Loaded) -> tuple[Any, ...]:
-    view = loaded.view
-    made = (view.numbers, view.arrivals, view.openings_made, view.units_made)
-    return (overflow(view, aside=False), *made, view.round, view.first_place, view.last_place)
+    return (overflow(loaded.view, aside=False), *counters_of(loaded.view))
+
+
+def _brought_forward(pools: Sequence[Loaded]) -> list[Instant]:
+    """The due times that are earlier than they were: other processes have to know."""
+    times = [(loaded.view.due_at, loaded.due_at) for loaded in pools]
+    return [new for new, old in times if new is not None and (old is None or new < old)]
+
+
+def _changes_of_line(pools: Sequence[Loaded]) -> list[Change]:
+    """The places that were entered and left."""
+    changes = [(p.pool_id, place, 1) for p in pools for place in p.view.added]
+    return changes + [(p.pool_id, place, -1) for p in pools for place in p.view.removed]
 
 
 def _alone(unit: Unit) -> Unit:

@@ -47,7 +47,7 @@ class EngineWorld:
         if isinstance(command, c.CreatePool):
             pool_id = ids.new_pool_id()
             pool = replace(command.pool, id=pool_id, key=f"{command.pool.key}-{pool_id}", org=self._hf.hf.org)
-            command = replace(command, pool=pool)
+            command = command._replace(pool=pool)
             self._pool_id, self._seq = pool_id, 0
         answer = self._hf.run(self._hf.hf.submit(self._pool_id, command, dry_run=dry_run))
         if isinstance(answer, OutcomeShape) and dry_run:

@@ -1,5 +1,6 @@
 -- Named queries of the PostgreSQL store. The same names stand in ../sqlite/queries.sql. Lists come in as
--- arrays; bulk statements take one array for each column, and plain bulk inserts go by COPY, which is cheaper. {booking} stands for the columns named so below.
+-- arrays; bulk statements take one array for each column, and bulk inserts of many rows go by COPY (see bulk.py).
+-- {booking} stands for the columns named so below.
 
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
@@ -11,7 +12,7 @@ bookings.pool_id, number, reference, party_id, party, quota, quantity, state, pl
 -- name: lock_pools
 -- The pools as they are, locked in the order of their ids. One that is locked from outside is passed over.
 SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
-    due_at, log_seq, log_hash
+    due_at, log_seq, log_hash, updated_at
 FROM pools WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED;
 
 -- name: wait_for_pools
@@ -161,11 +162,12 @@ SELECT pool, low, 0 FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, low);
 UPDATE pools SET config = $2, version = $3, status = $4, open_size = $5, overflow = $6 WHERE id = $1;
 
 -- name: update_pools
+-- Conditional on the last entry of the log that the decisions were made on.
 UPDATE pools SET overflow = v2, numbers = v3, arrivals = v4, openings_made = v5, units_made = v6, round = v7,
     first_place = v8, last_place = v9, due_at = v10, log_seq = v11, log_hash = v12, updated_at = v13
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bigint[])
-    AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
-WHERE pools.id = v1;
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bigint[], $14::bytea[])
+    AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
+WHERE pools.id = v1 AND pools.log_hash = v14;
 
 -- name: upsert_quotas
 INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside)
@@ -174,9 +176,14 @@ ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.u
     waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside;
 
 -- name: insert_bookings
-COPY bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from) FROM STDIN;
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
+SELECT * FROM unnest(
+    $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+    $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[],
+    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
+    $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[]);
 
 -- name: update_bookings
 -- Conditional on the state and offer that the decision was made on, whatever else the code believes.
@@ -193,8 +200,11 @@ UPDATE bookings SET place = v3 FROM unnest($1::bigint[], $2::bigint[], $3::bigin
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: insert_offers
-COPY offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
-    answered_at, part) FROM STDIN;
+INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
+    answered_at, part)
+SELECT * FROM unnest(
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
+    $8::bigint[], $9::text[], $10::bigint[], $11::bigint[]);
 
 -- name: answer_offers
 UPDATE offers SET outcome = v4, answered_at = v5, part = v6
@@ -224,10 +234,15 @@ DELETE FROM takings AS t USING unnest($1::bigint[], $2::text[], $3::bigint[]) AS
 WHERE t.pool_id = v1 AND t.label = v2 AND t.booking = v3;
 
 -- name: insert_takings
-COPY takings (pool_id, label, booking) FROM STDIN;
+INSERT INTO takings (pool_id, label, booking)
+SELECT * FROM unnest(
+    $1::bigint[], $2::text[], $3::bigint[]);
 
 -- name: insert_log
-COPY log (pool_id, seq, at, kind, booking, by, body, digest, hash) FROM STDIN;
+INSERT INTO log (pool_id, seq, at, kind, booking, by, body, digest, hash)
+SELECT * FROM unnest(
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+    $8::bytea[], $9::bytea[]);
 
 -- name: insert_outbox
 INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
@@ -236,7 +251,9 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6
     $8::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at);
 
 -- name: insert_requests
-COPY requests (org, key, digest, answer, created_at) FROM STDIN;
+INSERT INTO requests (org, key, digest, answer, created_at)
+SELECT * FROM unnest(
+    $1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[]);
 
 -- name: change_block
 -- Count more or fewer in the blocks that some places are in.
@@ -276,7 +293,7 @@ DELETE FROM line_blocks WHERE pool_id = $1 AND low = $2;
 
 -- name: notify
 -- Tell other processes that the next due time has changed; delivered when the transaction commits.
-SELECT pg_notify('holdfast_due', $1::text);
+SELECT pg_notify('holdfast_due', due) FROM unnest($1::text[]) AS x (due);
 
 -- name: forget_requests
 -- Forget some idempotency keys of before an instant; a row for each.
@@ -288,100 +305,6 @@ SELECT value FROM secrets WHERE name = $1;
 
 -- name: put_secret
 INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
-
--- Reading ----------------------------------------------------------------------------------------------
-
--- name: find_pool
-SELECT id FROM pools WHERE org = $1 AND key = $2;
-
--- name: pool_org
-SELECT org FROM pools WHERE id = $1;
-
--- name: read_pools
-SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
-WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3;
-
--- name: read_pool
-SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = $1;
-
--- name: pools_of_org
--- The pools of an org, with how many bookings each has had.
-SELECT id, numbers FROM pools WHERE org = $1;
-
--- name: answers_of
-SELECT answers FROM bookings WHERE pool_id = $1 AND number = $2;
-
--- name: seats_ahead
--- The seats taken in a quota by those who come before a place in the order.
-SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)::bigint
-FROM bookings WHERE pool_id = $1 AND quota = $2 AND state IN ('offered', 'held', 'confirmed')
-    AND (arrival, number) < ($3, $4);
-
--- name: read_line
-SELECT {booking}
-FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place > $2 ORDER BY place LIMIT $3;
-
--- name: line_place_at
--- The place of the booking at a position, counted from 0.
-SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY place LIMIT 1 OFFSET $2;
-
--- name: position_of
--- The position of one booking: whole blocks before its own, and its rank in that.
-SELECT CASE WHEN m.state <> 'waiting' THEN m.position ELSE
-    (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = $1 AND b.low < block.low)::bigint
-    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = $1 AND w.state = 'waiting'
-        AND w.place >= block.low AND w.place <= m.place) END
-FROM bookings AS m CROSS JOIN LATERAL (
-    SELECT low FROM line_blocks WHERE pool_id = $1 AND low <= m.place ORDER BY low DESC LIMIT 1) AS block
-WHERE m.pool_id = $1 AND m.number = $2;
-
--- name: read_bookings
-SELECT {booking}
-FROM bookings WHERE pool_id = $1 AND number > $2
-    AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR party_id = $4)
-ORDER BY number LIMIT $5;
-
--- name: read_log
-SELECT seq, at, kind, booking, by, body, digest, hash FROM log
-WHERE pool_id = $1 AND seq > $2 ORDER BY seq LIMIT $3;
-
--- name: read_log_of
-SELECT seq, at, kind, booking, by, body, digest, hash FROM log
-WHERE pool_id = $1 AND booking = $2 ORDER BY seq LIMIT $3;
-
--- name: read_log_kinds
-SELECT seq, at, kind, booking, by, body, digest, hash FROM log
-WHERE pool_id = $1 AND seq > $2 AND kind = ANY($3) ORDER BY seq LIMIT $4;
-
--- name: log_hash_at
-SELECT hash FROM log WHERE pool_id = $1 AND seq = $2;
-
--- name: read_outbox
-SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
-FROM outbox WHERE pool_id = $1 AND (seq, part) > ($2, $3) ORDER BY seq, part LIMIT $4;
-
--- name: count_states
-SELECT state, count(*), coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)::bigint
-FROM bookings WHERE pool_id = $1 GROUP BY state;
-
--- name: count_holds
--- Live holds, holds past their time, held seats, holds that end before an instant.
-SELECT
-    coalesce(sum(CASE WHEN expires_at > $2 THEN 1 ELSE 0 END), 0),
-    coalesce(sum(CASE WHEN expires_at <= $2 THEN 1 ELSE 0 END), 0),
-    coalesce(sum(quantity), 0)::bigint,
-    coalesce(sum(CASE WHEN expires_at > $2 AND expires_at <= $3 THEN 1 ELSE 0 END), 0)
-FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'held';
-
--- name: count_offers
-SELECT coalesce(outcome, 'live'), count(*) FROM offers WHERE pool_id = $1 GROUP BY outcome;
-
--- name: overdue_bookings
-SELECT b.pool_id, b.number, b.expires_at FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
-WHERE p.due_at <= $1 AND b.expires_at IS NOT NULL AND b.expires_at <= $1 ORDER BY b.expires_at LIMIT $2;
-
--- name: all_pool_ids
-SELECT id FROM pools ORDER BY id;
 
 -- Schema -----------------------------------------------------------------------------------------------
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import asyncpg
 
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
-from holdfast.store.base import Row
+from holdfast.store.base import Row, Write
+from holdfast.store.postgres.bulk import COPY_FROM, QUERIES, columns, copied, few, together, values_together
 from holdfast.store.postgres.connections import CONNECT_S, LOST, PLANS, connect, describe, lost, shuffled
-from holdfast.store.queries import load_migrations, load_queries
+from holdfast.store.queries import load_migrations
 
-_QUERIES: Final = load_queries("postgres")
-_COPY: Final = re.compile(r"COPY (?P<table>\w+) \((?P<columns>[^)]*)\) FROM STDIN")
 _DEADLINE_S: Final = 10.0
 _CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
@@ -36,12 +34,45 @@ class PostgresReader:
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         try:
             async with self._pool.acquire(timeout=_DEADLINE_S) as connection:
-                return await connection.fetch(_QUERIES[name], *values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+                return await connection.fetch(QUERIES[name], *values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
         except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *_columns(keys))
+        return await self.rows(name, *columns(keys))
+
+
+class PostgresScout:
+    """A connection of the lane's own for reading, with statements that stay prepared."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: asyncpg.Connection | None = None
+        self._prepared: dict[str, Any] = {}
+        self._asked = 0
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        if self._connection is None or self._connection.is_closed():
+            self._prepared = {}
+            self._connection = await connect(self._url, writer=True)
+        if _plans_are_old(self._asked):
+            self._prepared = {}
+        self._asked += 1
+        try:
+            statement = self._prepared.get(name)
+            if statement is None:
+                statement = self._prepared[name] = await self._connection.prepare(QUERIES[name])
+            return await statement.fetch(*values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+        except Exception as error:
+            self._connection.terminate()
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return await self.rows(name, *columns(keys))
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
 
 
 class PostgresSnapshot:
@@ -49,13 +80,13 @@ class PostgresSnapshot:
         self._connection = connection
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        return await self._connection.fetch(_QUERIES[name], *values)  # type: ignore[no-any-return]
+        return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *_columns(keys))
+        return await self.rows(name, *columns(keys))
 
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
-        cursor = await self._connection.cursor(_QUERIES[name], *values)
+        cursor = await self._connection.cursor(QUERIES[name], *values)
         while page := await cursor.fetch(_PAGE):
             yield page
 
@@ -67,40 +98,92 @@ class PostgresTransaction:
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(_DEADLINE_S, connection.terminate)
         self._open = True
+        self._begun = False
+
+    async def _begin(self) -> None:
+        """Begin when the first statement comes: what is finished at once needs no beginning."""
+        if self._begun:
+            return
+        self._begun = True
+        try:
+            await self._connection.execute("BEGIN")
+        except Exception as error:
+            self._connection.terminate()
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        await self._begin()
         try:
-            statement = await self._store.prepared(self._connection, name)
+            statement = await self._store.prepared(self._connection, QUERIES[name])
             return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
             raise self._world(error) from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *_columns(keys))
+        return await self.rows(name, *columns(keys))
 
     async def run(self, name: str, *values: Any) -> None:
         await self.rows(name, *values)
 
     async def many(self, name: str, rows: Sequence[Row]) -> int:
+        await self._begin()
         try:
-            if (copied := _COPY.match(_QUERIES[name])) is not None:
-                columns = copied["columns"].replace(",", " ").split()
-                await self._connection.copy_records_to_table(copied["table"], records=rows, columns=columns)
+            if len(rows) >= COPY_FROM and (target := copied(name)) is not None:
+                await self._connection.copy_records_to_table(
+                    target.table, records=rows, columns=target.columns
+                )
                 return len(rows)
-            statement = await self._store.prepared(self._connection, name)
-            await statement.fetch(*_columns(rows))
+            statement = await self._store.prepared(self._connection, QUERIES[name])
+            await statement.fetch(*columns(rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
         except Exception as error:
             raise self._world(error) from error
 
+    async def finish(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
+        assert not self._begun
+        if not writes or not few(writes):
+            return await self._finish_with_many(seen, writes)
+        query = together(tuple((write.name, write.exact) for write in writes))
+        try:
+            statement = await self._store.prepared(self._connection, query)
+        except Exception as error:
+            raise self._world(error) from error
+        try:
+            await self._committing(statement.fetch(*values_together(seen, writes)))
+        except asyncpg.DivisionByZeroError:
+            return False
+        return True
+
+    async def _finish_with_many(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
+        locked = {row[0]: row[12] for row in await self.rows("lock_pools", sorted(seen))}
+        if locked != seen:
+            return False
+        for write in writes:
+            if await self.many(write.name, write.rows) != len(write.rows) and write.exact:
+                return False
+        await self.commit()
+        return True
+
+    async def through(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        await work()
+
     async def commit(self) -> None:
-        warnings: list[Any] = []
+        status = await self._committing(self._connection.execute("COMMIT"))
+        if status != "COMMIT":
+            raise Unavailable(f"PostgreSQL: the transaction ended with {status}")
+
+    async def _committing(self, statement: Awaitable[Any]) -> Any:
+        """Wait for what commits; if the server does not tell, or not for sure, the outcome is unknown."""
+        connection, warnings = self._connection, []
         note = lambda _, message: warnings.append(message)  # noqa: E731
-        connection = self._connection
         connection.add_log_listener(note)
         try:
-            status = await connection.execute("COMMIT")
+            answer = await statement
         except Exception as error:
+            if isinstance(error, asyncpg.PostgresError) and not lost(error, connection):
+                # It said no: nothing was committed.
+                connection.remove_log_listener(note)
+                raise
             self._end()
             connection.terminate()
             raise OutcomeUnknown(f"PostgreSQL: lost during a commit: {describe(error)}") from error
@@ -110,14 +193,14 @@ class PostgresTransaction:
             connection.terminate()
             raise OutcomeUnknown("PostgreSQL: a commit did not wait for its standby")
         self._end()
-        if status != "COMMIT":
-            raise Unavailable(f"PostgreSQL: the transaction ended with {status}")
+        return answer
 
     async def rollback(self) -> None:
         if not self._open:
             return
         try:
-            await self._connection.execute("ROLLBACK")
+            if self._begun:
+                await self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001  # a connection that cannot roll back is of no further use
             self._connection.terminate()
         self._end()
@@ -144,6 +227,7 @@ class PostgresStore:
         self._prepared: dict[str, Any] = {}
         self._begun = 0
         self._readers: asyncpg.Pool | None = None
+        self._scout = PostgresScout(url)
         self._listening: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -169,6 +253,7 @@ class PostgresStore:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._readers.close(), _CLOSE_S)
             self._readers.terminate()
+        self._scout.close()
         if self._writer is not None:
             with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
                 await self._writer.close(timeout=2)
@@ -180,31 +265,24 @@ class PostgresStore:
                 self._prepared = {}
                 self._writer = await connect(self._url, writer=True)
             self._replan_as_tables_grow()
-            transaction = PostgresTransaction(self, self._writer)
-            try:
-                await self._writer.execute("BEGIN")
-            except BaseException as error:
-                transaction._deadline.cancel()
-                self._writer.terminate()
-                if isinstance(error, Exception):
-                    raise Unavailable(f"PostgreSQL: {describe(error)}") from error
-                raise
+            return PostgresTransaction(self, self._writer)
         except BaseException:
             self.writer_free.release()
             raise
-        return transaction
 
     def _replan_as_tables_grow(self) -> None:
-        """Prepare anew after 8, 16, 32 … transactions: a kept plan may be of an empty table."""
         self._begun += 1
-        if self._begun >= 8 and self._begun & (self._begun - 1) == 0:
+        if _plans_are_old(self._begun):
             self._prepared = {}
 
-    async def prepared(self, connection: asyncpg.Connection, name: str) -> Any:
-        statement = self._prepared.get(name)
+    async def prepared(self, connection: asyncpg.Connection, query: str) -> Any:
+        statement = self._prepared.get(query)
         if statement is None:
-            statement = self._prepared[name] = await connection.prepare(_QUERIES[name])
+            statement = self._prepared[query] = await connection.prepare(query)
         return statement
+
+    def scout(self) -> PostgresScout:
+        return self._scout
 
     def reader(self) -> PostgresReader:
         if self._closed:
@@ -243,12 +321,12 @@ class PostgresStore:
         try:
             async with connection.transaction():
                 # Several nodes may start at once: one migrates, the others wait and find it done.
-                await connection.execute(_QUERIES["migration_lock"], _MIGRATION_LOCK)
+                await connection.execute(QUERIES["migration_lock"], _MIGRATION_LOCK)
                 done = await _version(connection)
                 for number, name, text in load_migrations(self.dialect):
                     if number > done:
                         await connection.execute(text)
-                        await connection.execute(_QUERIES["insert_schema"], number, now)
+                        await connection.execute(QUERIES["insert_schema"], number, now)
                         applied.append(name)
         finally:
             await connection.close()
@@ -279,8 +357,9 @@ class PostgresStore:
                 connection.terminate()
 
 
-def _columns(rows: Sequence[Row]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
+def _plans_are_old(uses: int) -> bool:
+    """Whether to prepare anew, after 8, 16, 32 … uses: a kept plan may be of an empty table."""
+    return uses >= 8 and uses & (uses - 1) == 0
 
 
 async def _keep(connection: asyncpg.Connection) -> None:
@@ -288,9 +367,9 @@ async def _keep(connection: asyncpg.Connection) -> None:
 
 
 async def _version(connection: asyncpg.Connection) -> int:
-    tables = {row[0] for row in await connection.fetch(_QUERIES["tables"])}
+    tables = {row[0] for row in await connection.fetch(QUERIES["tables"])}
     if "holdfast_schema" not in tables:
         if tables:
             raise SchemaUnknown("the database has tables, but not Holdfast's")
         return 0
-    return int(await connection.fetchval(_QUERIES["schema_version"]))
+    return int(await connection.fetchval(QUERIES["schema_version"]))

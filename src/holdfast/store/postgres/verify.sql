@@ -4,7 +4,7 @@
 -- name: look_at_pools
 -- As lock_pools, without locking.
 SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
-    due_at, log_seq, log_hash
+    due_at, log_seq, log_hash, updated_at
 FROM pools WHERE id = ANY($1) ORDER BY id;
 
 -- name: verify_pool
@@ -30,7 +30,7 @@ FROM offers AS o WHERE o.pool_id = $1 AND outcome IS NULL ORDER BY booking, seq;
 
 -- name: offers_of_bookings
 SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
-FROM unnest($2::bigint[]) AS b (n) JOIN offers AS o ON o.pool_id = $1 AND o.booking = b.n ORDER BY booking, seq;
+FROM unnest(CAST($2 AS bigint[])) AS b (n) JOIN offers AS o ON o.pool_id = $1 AND o.booking = b.n ORDER BY booking, seq;
 
 -- name: offers_without_booking
 SELECT o.booking, o.seq FROM offers AS o

@@ -12,7 +12,7 @@ bookings.pool_id, number, reference, party_id, party, quota, quantity, state, pl
 -- name: lock_pools
 -- The pools as they are. On SQLite the one writer has locked everything already.
 SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
-    due_at, log_seq, log_hash
+    due_at, log_seq, log_hash, updated_at
 FROM pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
 
 -- name: wait_for_pools
@@ -166,9 +166,10 @@ INSERT INTO line_blocks (pool_id, low, count) VALUES (?1, ?2, 0);
 UPDATE pools SET config = ?2, version = ?3, status = ?4, open_size = ?5, overflow = ?6 WHERE id = ?1;
 
 -- name: update_pools
+-- Conditional on the last entry of the log that the decisions were made on.
 UPDATE pools SET overflow = ?2, numbers = ?3, arrivals = ?4, openings_made = ?5, units_made = ?6, round = ?7,
     first_place = ?8, last_place = ?9, due_at = ?10, log_seq = ?11, log_hash = ?12, updated_at = ?13
-WHERE id = ?1;
+WHERE id = ?1 AND log_hash = ?14;
 
 -- name: upsert_quotas
 INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -263,8 +264,9 @@ UPDATE line_blocks SET count = ?3 WHERE pool_id = ?1 AND low = ?2;
 DELETE FROM line_blocks WHERE pool_id = ?1 AND low = ?2;
 
 -- name: notify
--- Tell other processes that the next due time has changed. SQLite has no such channel; they look by themselves.
-SELECT ?1;
+-- Tell other processes that the next due time has changed. SQLite has no such channel, so they look by
+-- themselves, and this does nothing.
+DELETE FROM secrets WHERE name = ?1 AND 0;
 
 -- name: forget_requests
 -- Forget some idempotency keys of before an instant; a row for each. The oldest rows come first.
@@ -276,102 +278,6 @@ SELECT value FROM secrets WHERE name = ?1;
 
 -- name: put_secret
 INSERT INTO secrets (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
-
--- Reading ----------------------------------------------------------------------------------------------
-
--- name: find_pool
-SELECT id FROM pools WHERE org = ?1 AND key = ?2;
-
--- name: pool_org
-SELECT org FROM pools WHERE id = ?1;
-
--- name: read_pools
-SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
-WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3;
-
--- name: read_pool
-SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = ?1;
-
--- name: pools_of_org
--- The pools of an org, with how many bookings each has had.
-SELECT id, numbers FROM pools WHERE org = ?1;
-
--- name: answers_of
-SELECT answers FROM bookings WHERE pool_id = ?1 AND number = ?2;
-
--- name: seats_ahead
--- The seats taken in a quota by those who come before a place in the order.
-SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)
-FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND state IN ('offered', 'held', 'confirmed')
-    AND (arrival, number) < (?3, ?4);
-
--- name: read_line
-SELECT {booking}
-FROM bookings WHERE pool_id = ?1 AND state = 'waiting' AND place > ?2 ORDER BY place LIMIT ?3;
-
--- name: line_place_at
--- The place of the booking at a position, counted from 0.
-SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place LIMIT 1 OFFSET ?2;
-
--- name: position_of
--- The position of one booking: whole blocks before its own, and its rank in that.
-WITH mine AS MATERIALIZED (
-    SELECT state, place, position, (
-        SELECT low FROM line_blocks WHERE pool_id = ?1 AND low <= bookings.place ORDER BY low DESC LIMIT 1) AS low
-    FROM bookings WHERE pool_id = ?1 AND number = ?2)
-SELECT CASE WHEN state <> 'waiting' THEN position ELSE
-    (SELECT coalesce(sum(count), 0) FROM line_blocks WHERE pool_id = ?1 AND low < mine.low)
-    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting'
-        AND w.place >= mine.low AND w.place <= mine.place) END
-FROM mine;
-
--- name: read_bookings
-SELECT {booking}
-FROM bookings WHERE pool_id = ?1 AND number > ?2
-    AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR party_id = ?4)
-ORDER BY number LIMIT ?5;
-
--- name: read_log
-SELECT seq, at, kind, booking, by, body, digest, hash FROM log
-WHERE pool_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
-
--- name: read_log_of
-SELECT seq, at, kind, booking, by, body, digest, hash FROM log INDEXED BY log_booking
-WHERE pool_id = ?1 AND booking = ?2 AND booking IS NOT NULL ORDER BY seq LIMIT ?3;
-
--- name: read_log_kinds
-SELECT seq, at, kind, booking, by, body, digest, hash FROM log
-WHERE pool_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY seq LIMIT ?4;
-
--- name: log_hash_at
-SELECT hash FROM log WHERE pool_id = ?1 AND seq = ?2;
-
--- name: read_outbox
-SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
-FROM outbox WHERE pool_id = ?1 AND (seq, part) > (?2, ?3) ORDER BY seq, part LIMIT ?4;
-
--- name: count_states
-SELECT state, count(*), coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)
-FROM bookings WHERE pool_id = ?1 GROUP BY state;
-
--- name: count_holds
--- Live holds, holds past their time, held seats, holds that end before an instant.
-SELECT
-    coalesce(sum(CASE WHEN expires_at > ?2 THEN 1 ELSE 0 END), 0),
-    coalesce(sum(CASE WHEN expires_at <= ?2 THEN 1 ELSE 0 END), 0),
-    coalesce(sum(quantity), 0),
-    coalesce(sum(CASE WHEN expires_at > ?2 AND expires_at <= ?3 THEN 1 ELSE 0 END), 0)
-FROM bookings INDEXED BY booking_due WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'held';
-
--- name: count_offers
-SELECT coalesce(outcome, 'live'), count(*) FROM offers WHERE pool_id = ?1 GROUP BY outcome;
-
--- name: overdue_bookings
-SELECT b.pool_id, b.number, b.expires_at FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
-WHERE p.due_at <= ?1 AND b.expires_at IS NOT NULL AND b.expires_at <= ?1 ORDER BY b.expires_at LIMIT ?2;
-
--- name: all_pool_ids
-SELECT id FROM pools ORDER BY id;
 
 -- Schema -----------------------------------------------------------------------------------------------
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.errors import Busy, Closing, SchemaUnknown, Unavailable
-from holdfast.store.base import Row
-from holdfast.store.queries import load_migrations, load_queries
+from holdfast.store.base import Row, Write
+from holdfast.store.queries import load_migrations
+from holdfast.store.sqlite.bulk import QUERIES, inserting
 
-_QUERIES: Final = load_queries("sqlite")
 _BUSY_S: Final = 10.0
 _LOOK_S: Final = 0.2
 _PAGE: Final = 1_000
@@ -31,19 +31,26 @@ def _plain(value: Any) -> Any:
 
 def _fetch(connection: sqlite3.Connection, name: str, values: Sequence[Any]) -> list[Row]:
     try:
-        return connection.execute(_QUERIES[name], [_plain(value) for value in values]).fetchall()
+        return connection.execute(QUERIES[name], [_plain(value) for value in values]).fetchall()
     except sqlite3.OperationalError as error:
         raise Unavailable(f"SQLite: {error}") from error
 
 
 def _fetch_each(connection: sqlite3.Connection, name: str, keys: Sequence[Row]) -> list[Row]:
-    query, found = _QUERIES[name], []
+    query, found = QUERIES[name], []
     try:
         for key in keys:
             found += connection.execute(query, key).fetchall()
     except sqlite3.OperationalError as error:
         raise Unavailable(f"SQLite: {error}") from error
     return found
+
+
+def _execute(connection: sqlite3.Connection, statement: str) -> None:
+    try:
+        connection.execute(statement)
+    except sqlite3.OperationalError as error:
+        raise Unavailable(f"SQLite: {error}") from error
 
 
 class SqliteReader:
@@ -60,7 +67,7 @@ class SqliteReader:
 class SqliteSnapshot(SqliteReader):
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
         try:
-            cursor = self._connection.execute(_QUERIES[name], [_plain(value) for value in values])
+            cursor = self._connection.execute(QUERIES[name], [_plain(value) for value in values])
             while page := cursor.fetchmany(_PAGE):
                 yield page
                 # A long look must not stop whoever else runs on this event loop.
@@ -74,6 +81,7 @@ class SqliteTransaction:
         self._store = store
         self._connection = connection
         self._open = True
+        self._aside = False
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         return _fetch(self._connection, name, values)
@@ -86,11 +94,42 @@ class SqliteTransaction:
 
     async def many(self, name: str, rows: Sequence[Row]) -> int:
         try:
-            return self._connection.executemany(_QUERIES[name], rows).rowcount
+            if (insert := inserting(name)) is not None:
+                for statement, values in insert.chunks(rows):
+                    self._connection.execute(statement, values)
+                return len(rows)
+            return self._connection.executemany(QUERIES[name], rows).rowcount
         except sqlite3.OperationalError as error:
             raise Unavailable(f"SQLite: {error}") from error
 
+    async def finish(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
+        so = True
+
+        async def write() -> None:
+            nonlocal so
+            locked = {row[0]: row[12] for row in await self.rows("lock_pools", sorted(seen))}
+            so = locked == seen
+            for name, rows, exact in writes if so else ():
+                so = so and (await self.many(name, rows) == len(rows) or not exact)
+            await (self.commit() if so else self.rollback())
+
+        await self.through(write)
+        return so
+
+    async def through(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        loop = asyncio.get_running_loop()
+        self._aside = True
+        try:
+            await loop.run_in_executor(self._store.committer, _run_through, work())
+        finally:
+            self._aside = False
+        if not self._connection.in_transaction:
+            self._end()
+
     async def commit(self) -> None:
+        if self._aside:
+            _execute(self._connection, "COMMIT")
+            return
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._store.committer, self._connection.execute, "COMMIT")
@@ -106,7 +145,8 @@ class SqliteTransaction:
             if self._open and self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         finally:
-            self._end()
+            if not self._aside:
+                self._end()
 
     def _end(self) -> None:
         if self._open:
@@ -211,6 +251,9 @@ class SqliteStore:
             await asyncio.sleep(pause)
             waited, pause = waited + pause, min(pause * 2, 0.02)
 
+    def scout(self) -> SqliteReader:
+        return self.reader()
+
     def reader(self) -> SqliteReader:
         if self._closed:
             raise Closing("Holdfast is closed")
@@ -233,12 +276,12 @@ class SqliteStore:
         return [name for number, name, _ in known if number > done]
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        tables = {row[0] for row in connection.execute(_QUERIES["tables"])}
+        tables = {row[0] for row in connection.execute(QUERIES["tables"])}
         if "holdfast_schema" not in tables:
             if tables:
                 raise SchemaUnknown("the database has tables, but not Holdfast's")
             return 0
-        return int(connection.execute(_QUERIES["schema_version"]).fetchone()[0])
+        return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
 
     async def migrate(self, now: int) -> list[str]:
         assert self._writer is not None
@@ -251,7 +294,7 @@ class SqliteStore:
                 if self._version(self._writer) < number:
                     for statement in _statements(text):
                         cursor.execute(statement)
-                    cursor.execute(_QUERIES["insert_schema"], (number, now))
+                    cursor.execute(QUERIES["insert_schema"], (number, now))
                     applied.append(name)
                 cursor.execute("COMMIT")
         return applied
@@ -269,6 +312,16 @@ class SqliteStore:
                 woken()
             seen = version
             await asyncio.sleep(_LOOK_S)
+
+
+def _run_through(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end, in whichever thread: statements of SQLite never wait for an event loop."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    work.close()
+    raise AssertionError("it waited for something other than its transaction")
 
 
 def _statements(text: str) -> list[str]:

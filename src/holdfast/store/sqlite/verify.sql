@@ -4,7 +4,7 @@
 -- name: look_at_pools
 -- As lock_pools, without locking.
 SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
-    due_at, log_seq, log_hash
+    due_at, log_seq, log_hash, updated_at
 FROM pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
 
 -- name: verify_pool

@@ -1,0 +1,277 @@
+"""One transaction's worth of commands: loaded, decided one after the other, and written together.
+
+A batch is carried out under the lock of its pools: lock, load, decide, write, commit. Or, when the last batch
+left everything that it needs, it is decided ahead, while that one is still being written, and then written
+under the lock if nothing has come between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from holdfast.answers import Answer, answer_of, decode_answer, encode_answer, handed_over, outcome_of
+from holdfast.clock import Clock
+from holdfast.core import commands as c
+from holdfast.core.decide import decide
+from holdfast.core.model import Instant
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.view import Need, View
+from holdfast.errors import CommandFailed
+from holdfast.lane import Job
+from holdfast.store.ahead import load_ahead, may_go_ahead
+from holdfast.store.base import Reader, Store, Transaction
+from holdfast.store.loaded import Loaded, Memory
+from holdfast.store.loader import Loader
+from holdfast.store.writer import GENESIS, Request, Writer
+
+log = logging.getLogger("holdfast")
+
+NEEDS_MAX: Final = 10_000
+_BREATH: Final = 16
+
+
+class Overtaken(Exception):
+    """Somebody has changed a pool since a batch was decided ahead."""
+
+
+class Batch:
+    """The jobs of one transaction, and what has come of each."""
+
+    def __init__(self, jobs: list[Job], store: Store, memory: Memory, clock: Clock, secret: str) -> None:
+        self.jobs = jobs
+        self.answers: list[tuple[Job, Answer | Exception]] = []
+        self.put_back: list[Job] = []
+        self.set_aside: list[Job] = []
+        self.pools: dict[int, Loaded] = {}
+        self.rows_loaded = 0
+        self.writer = Writer()
+        self._store = store
+        self._memory = memory
+        self._clock = clock
+        self._secret = secret
+        self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
+
+    # Under the lock ---------------------------------------------------------------------------------
+
+    async def carry_out(self) -> None:
+        """Lock, load, decide, write and commit."""
+        tx = await self._store.begin()
+        try:
+            await self._decide_all(tx)
+            await self._write(tx)
+        except BaseException:
+            await tx.rollback()
+            raise
+        for loaded in self._changed():
+            self._memory.keep(loaded)
+
+    async def _decide_all(self, tx: Transaction) -> None:
+        existing = self._commands()
+        loader = Loader(tx, self._memory, self._clock)
+        self.pools = await loader.load(existing) if existing else {}
+        self.writer.now = loader.now
+        await self._remember_requests(tx)
+        missing = [pool_id for pool_id in existing if pool_id not in self.pools]
+        there = {row[0] for row in await tx.rows("pool_configs", missing)} if missing else set()
+        ticked: set[int] = set()
+        for job in self.jobs:
+            if isinstance(job.command, c.CreatePool):
+                await self._create(tx, job)
+            elif job.pool_id in self.pools:
+                await self._decide_one(loader, self.pools[job.pool_id], job, ticked)
+            elif job.pool_id in there:
+                self.set_aside.append(job)
+            else:
+                self.answers.append((job, unknown("pool", job.pool_id)))
+        self.rows_loaded = loader.count
+
+    def _commands(self) -> dict[int, list[c.Command]]:
+        commands: dict[int, list[c.Command]] = {}
+        for job in self.jobs:
+            if type(job.command) is not c.CreatePool:
+                commands.setdefault(job.pool_id, []).append(job.command)
+        return commands
+
+    async def _remember_requests(self, reader: Reader) -> None:
+        keys = dict.fromkeys((job.org, job.key) for job in self.jobs if job.key is not None)
+        if keys:
+            for org, key, digest, answer in await reader.each("requests_by_key", list(keys)):
+                self._remembered[org, key] = (bytes(digest), answer)
+
+    async def _create(self, tx: Transaction, job: Job) -> None:
+        assert isinstance(job.command, c.CreatePool)
+        if self._answered_before(job):
+            return
+        pool, now = job.command.pool, self.writer.now
+        made = [
+            loaded
+            for loaded in self.pools.values()
+            if (loaded.view.pool.org, loaded.view.pool.key) == (pool.org, pool.key)
+        ]
+        if made or await tx.rows("find_pool", pool.org, pool.key):
+            # No lock keeps another process from making it just now; if so, it did under this very key, maybe.
+            await self._remember_requests(tx)
+            if not self._answered_before(job):
+                self._keep(job, Refusal("exists", f"There is a pool {pool.key!r} already.", "key"))
+            return
+        loaded = Loaded(pool.id, View(), log_hash=GENESIS, now=now)
+        decision = decide(loaded.view, job.command, now)
+        if job.dry_run and not isinstance(decision.answer, Refusal):
+            self.answers.append((job, outcome_of(loaded.view, decision)))
+            return
+        answer = answer_of(loaded.view, job.command, decision, now, self._secret)
+        if not isinstance(decision.answer, Refusal):
+            self.writer.record(loaded, decision)
+            self.pools[pool.id] = loaded
+        self._keep(job, answer)
+
+    async def _decide_one(self, loader: Loader, loaded: Loaded, job: Job, ticked: set[int]) -> None:
+        if loaded.more_due:
+            # Too much is due for one transaction: a tick goes first, and the others wait for the next.
+            if loaded.pool_id in ticked:
+                self.put_back.append(job)
+                return
+            ticked.add(loaded.pool_id)
+            if not isinstance(job.command, c.Tick):
+                failed = await self._decide(loader, loaded, c.Tick())
+                if isinstance(failed, Exception):
+                    # It would fail the next time too, and the command would come back for ever.
+                    self.answers.append((job, failed))
+                else:
+                    self.put_back.append(job)
+                return
+        if self._answered_before(job):
+            return
+        answer = await self._decide(loader, loaded, job.command, dry_run=job.dry_run)
+        if isinstance(answer, Exception):
+            self.answers.append((job, answer))
+        else:
+            self._keep(job, answer)
+
+    async def _decide(
+        self, loader: Loader, loaded: Loaded, command: c.Command, *, dry_run: bool = False
+    ) -> Answer | Exception:
+        """Decide, and load whatever the decision turns out to need."""
+        for _ in range(NEEDS_MAX):
+            try:
+                return self._decided(loaded, command, dry_run)
+            except Need as need:
+                await loader.load_more(loaded, need)
+            except Exception as error:
+                log.exception("a command failed and changed nothing")
+                return CommandFailed(f"{type(error).__name__}: {error}")
+        return CommandFailed("the decision needed more rows than there can be")
+
+    def _decided(self, loaded: Loaded, command: c.Command, dry_run: bool) -> Answer:
+        """The answer to a command. The view has changed accordingly, or not at all if this raises."""
+        view = loaded.view
+        view.savepoint()
+        try:
+            decision = decide(view, command, loaded.now)
+            if dry_run:
+                outcome = outcome_of(view, decision)
+                view.rollback()
+                return outcome
+            answer = answer_of(view, command, decision, loaded.now, self._secret)
+        except BaseException:
+            view.rollback()
+            raise
+        self.writer.record(loaded, decision)
+        return answer
+
+    def _answered_before(self, job: Job) -> bool:
+        if job.key is None or (job.org, job.key) not in self._remembered:
+            return False
+        digest, answer = self._remembered[job.org, job.key]
+        if digest == job.digest:
+            self.answers.append((job, handed_over(decode_answer(answer), job.command, self._secret)))
+        else:
+            sentence = "This idempotency key was used before for another request."
+            self.answers.append((job, Refusal("idempotency_mismatch", sentence, "idempotency_key")))
+        return True
+
+    def _keep(self, job: Job, answer: Answer) -> None:
+        """Answer a job once the batch is committed, and remember the answer under its key."""
+        self.answers.append((job, answer))
+        if job.key is not None and not job.dry_run:
+            text = encode_answer(answer)
+            self._remembered[job.org, job.key] = (job.digest, text)
+            self.writer.requests.append(Request(job.org, job.key, job.digest, text))
+
+    # Ahead ------------------------------------------------------------------------------------------
+
+    async def decide_ahead(self, before: Batch | None) -> bool:
+        """Decide on what `before`, which is being written, leaves behind; False if that cannot be done."""
+        if any(job.dry_run or not may_go_ahead(job.command) for job in self.jobs):
+            return False
+        scout, self.writer.now = self._store.scout(), self._clock.now()
+        in_hand: Mapping[int, Loaded] = before.pools if before else {}
+        pools = await load_ahead(scout, self._memory, self._commands(), in_hand, self.writer.now)
+        if pools is None:
+            return False
+        self.pools = pools
+        await self._remember_requests(scout)
+        if before:
+            self._remembered.update(before._remembered)
+        try:
+            for number, job in enumerate(self.jobs, 1):
+                if not self._answered_before(job):
+                    self._keep(job, self._decided(pools[job.pool_id], job.command, dry_run=False))
+                if before and number % _BREATH == 0:
+                    # What is being written waits for this thread now and then.
+                    await asyncio.sleep(0)
+        except Need:
+            return False
+        for loaded in self._changed():
+            self._memory.keep(loaded)
+        return True
+
+    async def write_ahead(self) -> None:
+        """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
+        changed = self._changed()
+        tx = await self._store.begin()
+        try:
+            if self.writer.is_plain(changed):
+                seen = {pool_id: loaded.seen_hash for pool_id, loaded in sorted(self.pools.items())}
+                if not await tx.finish(seen, self.writer.plain_writes(changed)):
+                    raise Overtaken
+            else:
+                await tx.through(lambda: self._write_if_still_so(tx))
+        except BaseException:
+            await tx.rollback()
+            raise
+
+    async def _write_if_still_so(self, tx: Transaction) -> None:
+        locked = {row[0]: bytes(row[12]) for row in await tx.rows("lock_pools", sorted(self.pools))}
+        for pool_id, loaded in self.pools.items():
+            if locked.get(pool_id) != loaded.seen_hash:
+                raise Overtaken
+        await self._write(tx)
+
+    def forget(self) -> None:
+        """What was decided here has not come to be, so nothing may be decided on it."""
+        for pool_id in self.pools:
+            self._memory.forget(pool_id)
+
+    # Writing ----------------------------------------------------------------------------------------
+
+    @property
+    def next_due_at(self) -> Instant | None:
+        """The earliest due time that is new by this batch."""
+        pools = self.pools.values()
+        times = [loaded.view.due_at for loaded in pools if loaded.view.due_at != loaded.due_at]
+        return min((due_at for due_at in times if due_at is not None), default=None)
+
+    def _changed(self) -> list[Loaded]:
+        return [loaded for loaded in self.pools.values() if loaded.changed]
+
+    async def _write(self, tx: Transaction) -> None:
+        changed = self._changed()
+        if changed or self.writer.requests:
+            await self.writer.write(tx, changed)
+            await tx.commit()
+        else:
+            await tx.rollback()

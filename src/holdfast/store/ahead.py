@@ -1,0 +1,76 @@
+"""Loading for decisions that are made ahead, while the batch before is still being written.
+
+Nothing is locked here. A pool is taken as this process last left it; the rows that commands name are read as
+they are committed, unless the batch before has them in hand. Whether all of it was so is found out under the
+lock, when the batch is written: a pool whose log ends with another hash has been changed by someone else, and
+then the decisions are thrown away and made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from holdfast.core import commands as c
+from holdfast.core.model import OFFERED, WAITING, Booking, Instant
+from holdfast.store import rows
+from holdfast.store.base import Reader, Row
+from holdfast.store.loaded import Loaded, Memory
+
+_KINDS: Final = frozenset({c.Book, c.Confirm, c.Cancel, c.Extend})
+
+
+def may_go_ahead(command: c.Command) -> bool:
+    """Whether it can be decided on the pool's standing and the rows that it names."""
+    if type(command) is c.Book:
+        return not command.units and command.opening is None
+    return type(command) in _KINDS
+
+
+async def load_ahead(
+    reader: Reader,
+    memory: Memory,
+    commands: Mapping[int, list[c.Command]],
+    before: Mapping[int, Loaded],
+    now: Instant,
+) -> dict[int, Loaded] | None:
+    """The pools as `before`, the batch that is being written, leaves them; None if that cannot be told."""
+    found: dict[int, Loaded] = {}
+    for pool_id in commands:
+        known = memory.last(pool_id)
+        if known is None or (known.due_at is not None and known.due_at <= max(now, known.at)):
+            return None
+        found[pool_id] = known.loaded(now)
+    numbers: dict[tuple[int, int], None] = {}
+    parties: dict[tuple[int, str], None] = {}
+    for pool_id, listed in commands.items():
+        for command in listed:
+            if type(command) is c.Book:
+                parties[pool_id, command.party.id] = None
+            else:
+                numbers[pool_id, command.booking] = None  # type: ignore[union-attr]
+    read: list[Row] = []
+    if numbers:
+        read += await reader.each("bookings_by_number", list(numbers))
+    if parties:
+        read += await reader.each("bookings_of_parties", list(parties))
+    # What the batch before has in hand comes first, and wins over what was read.
+    named = [(pool_id, number) for pool_id, number in numbers if pool_id in before]
+    for pool_id, party in parties:
+        if pool_id in before:
+            named += [(pool_id, number) for number in before[pool_id].view.by_party.get(party, ())]
+    in_hand = [(pool_id, before[pool_id].view.bookings.get(number)) for pool_id, number in named]
+    rows_read = [(row[0], rows.booking_of(row)) for row in read]
+    together = [*in_hand, *rows_read]
+    return found if all(_add(found[pool_id], booking) for pool_id, booking in together) else None
+
+
+def _add(loaded: Loaded, booking: Booking | None) -> bool:
+    """Add a booking; not one in line, for its position is not known, nor one whose units are not."""
+    if booking is None or booking.number in loaded.bookings:
+        return True
+    if booking.state in (WAITING, OFFERED) or any(label not in loaded.units for label in booking.units):
+        return False
+    loaded.bookings[booking.number] = booking
+    loaded.view.load_bookings((booking,))
+    return True

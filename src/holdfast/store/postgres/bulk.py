@@ -1,0 +1,119 @@
+"""Many rows at once: statements that take one array for each column.
+
+An array goes to PostgreSQL as one text, its literal: asyncpg looks at every element of a list to find out
+whether that is a list too, which costs more than all the rest. Plain inserts of very many rows go by COPY.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from holdfast.store.base import Row, Write
+from holdfast.store.queries import load_parts, load_queries
+
+
+def _with_literals(queries: dict[str, str]) -> dict[str, str]:
+    return {
+        name: re.sub(r"\$(\d+)::(\w+)\[\]", r"($\1::text)::\2[]", query) for name, query in queries.items()
+    }
+
+
+QUERIES: Final = _with_literals(load_queries("postgres"))
+_PARTS: Final = _with_literals(load_parts("postgres"))
+COPY_FROM: Final = 128
+# A plain insert: its table, its columns, and nothing after the arrays.
+_PLAIN: Final = re.compile(r"\w+ \w+ (\w+) \(([^)]*)\)\s+\w+ \* \w+ unnest\([^;]*\)$")
+_SEPARATOR: Final = "\x1e"
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Rows as the literals of arrays, one for each column."""
+    return [literal(column) for column in zip(*rows, strict=True)]
+
+
+def literal(values: Sequence[Any]) -> str:
+    """An array in PostgreSQL's own words. Texts without a NULL among them are put together in one go."""
+    first = values[0]
+    if None in values:
+        if values.count(None) == len(values):
+            return "{" + "NULL," * (len(values) - 1) + "NULL}"
+    elif type(first) is int:
+        return "{" + ",".join(map(str, values)) + "}"
+    elif type(first) is str:
+        joined = _SEPARATOR.join(values)
+        if joined.count(_SEPARATOR) == len(values) - 1:
+            return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'
+    elif type(first) is bytes:
+        return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
+    return "{" + ",".join([_element(value) for value in values]) + "}"
+
+
+def _element(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f'"\\\\x{value.hex()}"'
+    return f'"{_escaped(value)}"' if isinstance(value, str) else str(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+class Target(NamedTuple):
+    """Where a plain insert goes."""
+
+    table: str
+    columns: list[str]
+
+
+@cache
+def copied(name: str) -> Target | None:
+    """The target of a statement that is a plain insert, and so may go by COPY."""
+    found = _PLAIN.match(QUERIES[name]) if name.startswith("insert_") else None
+    return None if found is None else Target(found[1], found[2].replace(",", " ").split())
+
+
+def few(writes: Sequence[Write]) -> bool:
+    """Whether these are best put into one statement."""
+    return all(len(write.rows) < COPY_FROM for write in writes)
+
+
+@cache
+def together(names: tuple[tuple[str, bool], ...]) -> str:
+    """One statement for several: each named, and whether it must change as many rows as it was given.
+
+    It checks first that the pools' logs end as was seen. Dividing by zero undoes all of it.
+    """
+    parts, counts = [], []
+    # The first two values are the pools and their hashes, the third is how many pools there are.
+    taken = 3
+    for name, exact in names:
+        query = QUERIES[name]
+        asked = max(int(number) for number in re.findall(r"\$(\d+)", query))
+        part = "together_read" if query.startswith("SELECT") else "together_part"
+        parts.append(_PARTS[part].format(name=name, query=_shifted(query, taken)))
+        taken += asked
+        if exact:
+            taken += 1
+            counts.append(_PARTS["together_exact"].format(name=name, wanted=taken))
+        else:
+            counts.append(_PARTS["together_count"].format(name=name))
+    return _PARTS["together"].format(parts=", ".join(parts), counts=", ".join(counts))
+
+
+def _shifted(query: str, by: int) -> str:
+    return re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + by}", query)
+
+
+def values_together(seen: Mapping[int, bytes], writes: Sequence[Write]) -> list[Any]:
+    """What the statement of `together` takes."""
+    values: list[Any] = [literal(list(seen)), literal(list(seen.values())), len(seen)]
+    for write in writes:
+        values += columns(write.rows)
+        if write.exact:
+            values.append(len(write.rows))
+    return values

@@ -1,0 +1,50 @@
+"""Many rows at once: an insert takes up to 64 of them in one statement.
+
+While a statement runs, other threads of Python may too. With one for each row they would take turns for every
+row, and each turn would cost more than the row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+from holdfast.store.base import Row
+from holdfast.store.queries import load_queries
+
+QUERIES: Final = load_queries("sqlite")
+# A plain insert: how it begins, and the values of a row, all of them given.
+_PLAIN: Final = re.compile(r"([^?]*)\((\?\d+(?:,\s*\?\d+)*)\)$")
+# Each length is a statement of its own, which stays prepared: so there are few lengths.
+_LENGTHS: Final = (64, 16, 4, 1)
+
+
+class Insert(NamedTuple):
+    """A plain insert, for one row or more."""
+
+    begin: str
+    row: str
+
+    def chunks(self, rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
+        """Statements that insert all of the rows, and the values of each."""
+        at = 0
+        for length in _LENGTHS:
+            while len(rows) - at >= length:
+                values = chain.from_iterable(rows[at : at + length])
+                yield self._statement(length), list(values)
+                at += length
+
+    def _statement(self, length: int) -> str:
+        return self.begin + ", ".join([self.row] * length)
+
+
+@cache
+def inserting(name: str) -> Insert | None:
+    """The named query, if it is a plain insert of one row."""
+    found = _PLAIN.match(QUERIES[name]) if name.startswith("insert_") else None
+    if found is None:
+        return None
+    return Insert(found[1], "(" + ", ".join("?" * len(found[2].split(","))) + ")")

@@ -1,0 +1,95 @@
+-- Named queries for reading what is committed. {booking} stands for the columns named so in queries.sql.
+
+-- name: find_pool
+SELECT id FROM pools WHERE org = ?1 AND key = ?2;
+
+-- name: pool_org
+SELECT org FROM pools WHERE id = ?1;
+
+-- name: read_pools
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
+WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3;
+
+-- name: read_pool
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools WHERE id = ?1;
+
+-- name: pools_of_org
+-- The pools of an org, with how many bookings each has had.
+SELECT id, numbers FROM pools WHERE org = ?1;
+
+-- name: answers_of
+SELECT answers FROM bookings WHERE pool_id = ?1 AND number = ?2;
+
+-- name: seats_ahead
+-- The seats taken in a quota by those who come before a place in the order.
+SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)
+FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND state IN ('offered', 'held', 'confirmed')
+    AND (arrival, number) < (?3, ?4);
+
+-- name: read_line
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state = 'waiting' AND place > ?2 ORDER BY place LIMIT ?3;
+
+-- name: line_place_at
+-- The place of the booking at a position, counted from 0.
+SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place LIMIT 1 OFFSET ?2;
+
+-- name: position_of
+-- The position of one booking: whole blocks before its own, and its rank in that.
+WITH mine AS MATERIALIZED (
+    SELECT state, place, position, (
+        SELECT low FROM line_blocks WHERE pool_id = ?1 AND low <= bookings.place ORDER BY low DESC LIMIT 1) AS low
+    FROM bookings WHERE pool_id = ?1 AND number = ?2)
+SELECT CASE WHEN state <> 'waiting' THEN position ELSE
+    (SELECT coalesce(sum(count), 0) FROM line_blocks WHERE pool_id = ?1 AND low < mine.low)
+    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting'
+        AND w.place >= mine.low AND w.place <= mine.place) END
+FROM mine;
+
+-- name: read_bookings
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND number > ?2
+    AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR party_id = ?4)
+ORDER BY number LIMIT ?5;
+
+-- name: read_log
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
+
+-- name: read_log_of
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log INDEXED BY log_booking
+WHERE pool_id = ?1 AND booking = ?2 AND booking IS NOT NULL ORDER BY seq LIMIT ?3;
+
+-- name: read_log_kinds
+SELECT seq, at, kind, booking, by, body, digest, hash FROM log
+WHERE pool_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY seq LIMIT ?4;
+
+-- name: log_hash_at
+SELECT hash FROM log WHERE pool_id = ?1 AND seq = ?2;
+
+-- name: read_outbox
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = ?1 AND (seq, part) > (?2, ?3) ORDER BY seq, part LIMIT ?4;
+
+-- name: count_states
+SELECT state, count(*), coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)
+FROM bookings WHERE pool_id = ?1 GROUP BY state;
+
+-- name: count_holds
+-- Live holds, holds past their time, held seats, holds that end before an instant.
+SELECT
+    coalesce(sum(CASE WHEN expires_at > ?2 THEN 1 ELSE 0 END), 0),
+    coalesce(sum(CASE WHEN expires_at <= ?2 THEN 1 ELSE 0 END), 0),
+    coalesce(sum(quantity), 0),
+    coalesce(sum(CASE WHEN expires_at > ?2 AND expires_at <= ?3 THEN 1 ELSE 0 END), 0)
+FROM bookings INDEXED BY booking_due WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'held';
+
+-- name: count_offers
+SELECT coalesce(outcome, 'live'), count(*) FROM offers WHERE pool_id = ?1 GROUP BY outcome;
+
+-- name: overdue_bookings
+SELECT b.pool_id, b.number, b.expires_at FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+WHERE p.due_at <= ?1 AND b.expires_at IS NOT NULL AND b.expires_at <= ?1 ORDER BY b.expires_at LIMIT ?2;
+
+-- name: all_pool_ids
+SELECT id FROM pools ORDER BY id;
