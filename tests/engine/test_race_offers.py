@@ -184,10 +184,8 @@ async def test_a_tap_at_the_end_of_the_window_is_in_time_or_late_and_never_both(
 ) -> None:
     after = [-0.4, -0.02, -0.01, -0.004, -0.002, 0, 0.002, 0.004, 0.01, 0.02, 0.4]
     async with nodes(database_url, ticker=True) as (one, other):
-        made = [
-            await offered(one, f"chair-{n}", offer_window=1, after_lapse="leave", after_decline="leave")
-            for n in range(len(after))
-        ]
+        policy: dict[str, Any] = {"offer_window": 2, "after_lapse": "leave", "after_decline": "leave"}
+        made = await asyncio.gather(*(offered(one, f"chair-{n}", **policy) for n in range(len(after))))
 
         async def tap_twice(token: str, booking: str, late_s: float) -> set[str]:
             found = granted(await one.booking(booking))

@@ -40,8 +40,7 @@ def evolve(view: View, event: e.Event, party: Party | None = None) -> View:
 
 
 def _joined(view: View, event: e.Joined, party: Party | None) -> None:
-    view.numbers = max(view.numbers, event.booking)
-    view.arrivals = max(view.arrivals, event.arrival)
+    _count_arrival(view, event)
     view.put_booking(
         Booking(
             event.booking,
@@ -63,8 +62,7 @@ def _joined(view: View, event: e.Joined, party: Party | None) -> None:
 
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
-    view.numbers = max(view.numbers, event.booking)
-    view.arrivals = max(view.arrivals, event.arrival)
+    _count_arrival(view, event)
     view.put_booking(
         Booking(
             event.booking,
@@ -93,6 +91,13 @@ def _held(view: View, event: e.Held, party: Party | None) -> None:
             event.at,
         )
     )
+
+
+def _count_arrival(view: View, event: e.Joined | e.Held) -> None:
+    if event.booking > view.numbers:
+        view.numbers = event.booking
+    if event.arrival > view.arrivals:
+        view.arrivals = event.arrival
 
 
 def _pool_created(view: View, event: e.PoolCreated) -> None:

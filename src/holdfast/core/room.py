@@ -36,7 +36,9 @@ def overflow(view: View, *, aside: bool = True) -> int:
     total = 0
     for quota in view.pool.quotas:
         if quota.size is not None and not quota.by_units:
-            total += max(0, taken(view, quota.key, aside=aside) - quota.size)
+            over = taken(view, quota.key, aside=aside) - quota.size
+            if over > 0:
+                total += over
     return total
 
 

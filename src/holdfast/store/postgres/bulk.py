@@ -35,19 +35,18 @@ def columns(rows: Sequence[Row]) -> list[str]:
 
 
 def literal(values: Sequence[Any]) -> str:
-    """An array in PostgreSQL's own words. Texts without a NULL among them are put together in one go."""
+    """An array in PostgreSQL's own words. What is the same in all rows, as much is, is said but once here."""
     first = values[0]
-    if None in values:
-        if values.count(None) == len(values):
-            return "{" + "NULL," * (len(values) - 1) + "NULL}"
-    elif type(first) is int:
+    if values.count(first) == len(values) and type(first) is not bool:
+        return "{" + ",".join([_element(first)] * len(values)) + "}"
+    if type(first) is int and None not in values:
         return "{" + ",".join(map(str, values)) + "}"
-    elif type(first) is str:
+    if type(first) is bytes and None not in values:
+        return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
+    if type(first) is str and None not in values:
         joined = _SEPARATOR.join(values)
         if joined.count(_SEPARATOR) == len(values) - 1:
             return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'
-    elif type(first) is bytes:
-        return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
     return "{" + ",".join([_element(value) for value in values]) + "}"
 
 

@@ -28,16 +28,17 @@ WHERE pool_id IN (SELECT value FROM json_each(?1));
 
 -- name: bookings_by_number
 SELECT {booking}
-FROM bookings WHERE pool_id = ?1 AND number = ?2;
+FROM bookings WHERE pool_id = ?1 AND number IN (SELECT value FROM json_each(?2));
 
 -- name: bookings_of_parties
 -- The bookings of a party that are still to be decided: in line, offered or held.
 SELECT {booking}
 FROM bookings INDEXED BY one_place_in_line
-WHERE pool_id = ?1 AND party_id = ?2 AND state IN ('waiting', 'offered')
+WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state IN ('waiting', 'offered')
 UNION ALL
 SELECT {booking}
-FROM bookings INDEXED BY booking_holds WHERE pool_id = ?1 AND party_id = ?2 AND state = 'held';
+FROM bookings INDEXED BY booking_holds
+WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held';
 
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
@@ -143,7 +144,7 @@ SELECT pool_id, booking, seq, openings, quantity, units, offered_at, expires_at,
 FROM offers WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3;
 
 -- name: requests_by_key
-SELECT org, key, digest, answer FROM requests WHERE org = ?1 AND key = ?2;
+SELECT org, key, digest, answer FROM requests WHERE org = ?1 AND key IN (SELECT value FROM json_each(?2));
 
 -- name: due_pools
 -- The pools with something due, the longest overdue first.

@@ -7,7 +7,6 @@ the disk, runs in another. Reads use a connection of their own: the writer's see
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from typing import Any, Final
 from holdfast.errors import Busy, Closing, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Write
 from holdfast.store.queries import load_migrations
+from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
 
 _BUSY_S: Final = 10.0
@@ -26,7 +26,7 @@ _PAGE: Final = 1_000
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | tuple) else value
+    return text(value) if isinstance(value, list | tuple) else value
 
 
 def _fetch(connection: sqlite3.Connection, name: str, values: Sequence[Any]) -> list[Row]:
@@ -39,10 +39,22 @@ def _fetch(connection: sqlite3.Connection, name: str, values: Sequence[Any]) -> 
 def _fetch_each(connection: sqlite3.Connection, name: str, keys: Sequence[Row]) -> list[Row]:
     query, found = QUERIES[name], []
     try:
+        if "json_each(?2)" in query:
+            # Those that begin alike are looked up by one statement.
+            for first, seconds in _by_first(keys).items():
+                found += connection.execute(query, (first, text(seconds))).fetchall()
+            return found
         for key in keys:
             found += connection.execute(query, key).fetchall()
     except sqlite3.OperationalError as error:
         raise Unavailable(f"SQLite: {error}") from error
+    return found
+
+
+def _by_first(keys: Sequence[Row]) -> dict[Any, list[Any]]:
+    found: dict[Any, list[Any]] = {}
+    for first, second in keys:
+        found.setdefault(first, []).append(second)
     return found
 
 
@@ -288,11 +300,11 @@ class SqliteStore:
         if not await self.pending():
             return []
         applied = []
-        for number, name, text in load_migrations(self.dialect):
+        for number, name, migration in load_migrations(self.dialect):
             await self._begin(self._writer)
             with closing(self._writer.cursor()) as cursor:
                 if self._version(self._writer) < number:
-                    for statement in _statements(text):
+                    for statement in _statements(migration):
                         cursor.execute(statement)
                     cursor.execute(QUERIES["insert_schema"], (number, now))
                     applied.append(name)
