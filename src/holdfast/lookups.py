@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast import ids, inputs
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
+from holdfast.records import LogEntry, Message, Opening, Stats, Totals
 from holdfast.shapes import Booking, Explanation, PoolState
 
 
@@ -65,10 +64,16 @@ class Lookups(Door):
         state = await self.pool(pool)
         return state if isinstance(state, Refusal) else {quota.key: quota.room for quota in state.quotas}
 
-    async def stats(self, pool: str) -> dict[str, Any] | Refusal:
+    async def stats(self, pool: str) -> Stats | Refusal:
+        """The figures that staff watch: holds, seats, line, offers."""
         return await self._read(pool, self.reads.stats)
 
-    async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[dict[str, Any]] | Refusal:
+    async def totals(self) -> Totals:
+        """The figures of all pools together."""
+        return await self.reads.totals(self.org)
+
+    async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[LogEntry] | Refusal:
+        """What happened, in order, from behind an entry."""
         return await self._read(pool, lambda i: self.reads.log(i, after, limit), after=after, limit=limit)
 
     async def explain(self, booking: str) -> list[Explanation] | Refusal:
@@ -78,10 +83,10 @@ class Lookups(Door):
             key if isinstance(key, Refusal) else await self.reads.explain(*key) or unknown("booking", booking)
         )
 
-    async def openings(self, pool: str) -> list[dict[str, Any]] | Refusal:
+    async def openings(self, pool: str) -> list[Opening] | Refusal:
         """The openings that go on, and those handed back that need a decision of staff."""
         return await self._read(pool, self.reads.openings)
 
-    async def messages(self, pool: str, *, limit: int = 100) -> list[dict[str, Any]] | Refusal:
+    async def messages(self, pool: str, *, limit: int = 100) -> list[Message] | Refusal:
         """What was put into the outbox, in order."""
         return await self._read(pool, lambda i: self.reads.messages(i, limit), limit=limit)

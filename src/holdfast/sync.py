@@ -84,6 +84,7 @@ class SyncHoldfast:
     position = _sync(Holdfast.position)
     room = _sync(Holdfast.room)
     stats = _sync(Holdfast.stats)
+    totals = _sync(Holdfast.totals)
     log = _sync(Holdfast.log)
     explain = _sync(Holdfast.explain)
     openings = _sync(Holdfast.openings)

@@ -61,7 +61,7 @@ async def test_a_quota_with_seats_set_aside_stays(hf: Holdfast) -> None:
     granted(await hf.cancel(olga.id))
     granted(await hf.decline(ann.id))
     granted(await hf.cancel(ann.id))
-    assert [it["state"] for it in granted(await hf.openings("two"))] == ["handed_back"]
+    assert [it.state for it in granted(await hf.openings("two"))] == ["handed_back"]
     refused = await hf.change_pool("two", quotas={"a": 1})
     assert isinstance(refused, Refusal)
     assert refused.field == "quotas"

@@ -44,6 +44,8 @@ def needs_you(
     """List what nobody took, for staff to decide."""
 
     async def ask(hf: Holdfast) -> list[dict[str, Any]] | Refusal:
+        from msgspec.structs import asdict
+
         from holdfast.core.refusals import Refusal
 
         keys = [pool] if pool is not None else [state.key for state in await tell.all_pools(hf)]
@@ -52,12 +54,10 @@ def needs_you(
             openings = await hf.openings(key)
             if isinstance(openings, Refusal):
                 return openings
-            found += [{"pool": key, **it} for it in openings if every or it["state"] == "handed_back"]
+            found += [{"pool": key, **asdict(it)} for it in openings if every or it.state == "handed_back"]
         return found
 
     async def said(hf: Holdfast, openings: list[dict[str, Any]]) -> str:
-        from datetime import datetime
-
         rows = []
         for it in openings:
             times = await tell.times_of(hf, it["pool"])
@@ -66,7 +66,7 @@ def needs_you(
                 if it["unit"]
                 else f"{count(it['quantity'], 'seat')} of {clean(it['quota'])}"
             )
-            since = times.moment(datetime.fromisoformat(it["opened_at"]), zone=False)
+            since = times.moment(it["opened_at"], zone=False)
             state = it["state"].replace("_", " ") if every else ""
             note = it["note"] or count(it["tries"], "offer")
             rows.append((it["pool"], it["number"], what, state, f"free since {since}", clean(note)))
