@@ -238,6 +238,18 @@ def test_the_same_key_books_once(cli: Cli) -> None:
     assert len(cli.json("bookings", "yoga")) == 1
 
 
+def test_commands_of_staff_take_a_key_too(cli: Cli) -> None:
+    create = ("pool", "create", "yoga", "--units", "12A", "--idempotency-key", "k1")
+    first = cli.json(*create)
+    assert cli.json(*create) == first
+    add = ("pool", "units", "add", "yoga", "12B", "--idempotency-key", "k2")
+    assert cli.json(*add) == cli.json(*add)
+    other = ("pool", "units", "add", "yoga", "12C", "--idempotency-key", "k2")
+    assert cli.json(*other, code=1)["refused"]["code"] == "idempotency_mismatch"
+    change = ("pool", "change", "yoga", "--title", "Yoga", "--idempotency-key", "k3")
+    assert cli.json(*change)["version"] == cli.json(*change)["version"]
+
+
 def test_bookings_are_listed_page_by_page(cli: Cli) -> None:
     cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
     references = [cli.book("yoga", name) for name in ("Ann", "Bea", "Cyd")]

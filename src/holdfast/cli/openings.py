@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Database, Json, Pool, Staff, examples
+from holdfast.cli.options import Database, Json, Key, Pool, Staff, examples
 from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def resolve(
             metavar="again|free|close", help="Offer it again, leave it to whoever comes, or close it."
         ),
     ],
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -98,6 +99,5 @@ def resolve(
     async def said(hf: Holdfast, state: PoolState) -> str:
         return f"Opening {opening} of {state.key} {_DONE[action]}."
 
-    desk.serve(
-        database, as_json, lambda hf: hf.resolve(pool, opening, action, by=options.member(staff)), said
-    )
+    asked: dict[str, Any] = {"by": options.member(staff), "idempotency_key": idempotency_key}
+    desk.serve(database, as_json, lambda hf: hf.resolve(pool, opening, action, **asked), said)

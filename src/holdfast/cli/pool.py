@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Database, DryRun, Json, Pool, Staff, Why, examples
+from holdfast.cli.options import Database, DryRun, Json, Key, Pool, Staff, Why, examples
 from holdfast.cli.overview import room_of
 from holdfast.cli.words import style
 
@@ -104,6 +104,7 @@ def create(
         Path | None,
         typer.Option("--file", metavar="FILE", help="More of it, as the JSON object that programs send."),
     ] = None,
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -126,7 +127,7 @@ def create(
     desk.serve(
         database,
         as_json,
-        lambda hf: hf.create_pool(key, by=options.member(staff), **fields),
+        lambda hf: hf.create_pool(key, by=options.member(staff), idempotency_key=idempotency_key, **fields),
         _made,
         create=True,
     )
@@ -198,6 +199,7 @@ def change(
     price: Price = None,
     why: Why = "",
     dry_run: DryRun = False,
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -210,8 +212,12 @@ def change(
         fields["sizes"] = sizes
     if not fields:
         raise typer.BadParameter("Say what to change, such as --size main=14.")
-    fields |= {"allow_demotion": allow_demotion, "why": why, "dry_run": dry_run, "by": options.member(staff)}
+    fields |= {"allow_demotion": allow_demotion, **_asked(why, dry_run, idempotency_key, staff)}
     _change(pool, fields, database, as_json)
+
+
+def _asked(why: str, dry_run: bool, key: str | None, staff: str | None) -> dict[str, Any]:
+    return {"why": why, "dry_run": dry_run, "idempotency_key": key, "by": options.member(staff)}
 
 
 def _change(pool: str, fields: dict[str, Any], database: str | None, as_json: bool) -> None:
@@ -235,11 +241,12 @@ def _status(name: str, status: str, promise: str) -> Callable[..., None]:
         pool: Pool,
         why: Why = "",
         dry_run: DryRun = False,
+        idempotency_key: Key = None,
         staff: Staff = None,
         database: Database = None,
         as_json: Json = False,
     ) -> None:
-        fields = {"status": status, "why": why, "dry_run": dry_run, "by": options.member(staff)}
+        fields = {"status": status, **_asked(why, dry_run, idempotency_key, staff)}
         _change(pool, fields, database, as_json)
 
     command.__doc__ = promise
