@@ -11,12 +11,25 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from holdfast.clock import from_datetime
 from holdfast.core import policy as policies
 from holdfast.core.conditions import problem as condition_problem
-from holdfast.core.model import Instant, Party, Pool, Price, Quota, Wants
+from holdfast.core.model import (
+    CONFIRMED,
+    ENDED,
+    HELD,
+    OFFERED,
+    WAITING,
+    Instant,
+    Party,
+    Pool,
+    Price,
+    Quota,
+    Wants,
+)
 from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal, invalid
 
 TEXT_MAX: Final = 10_000
 NAME_MAX: Final = 500
+STATES: Final = (WAITING, OFFERED, HELD, CONFIRMED, *sorted(ENDED))
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _ATTRIBUTES_MAX: Final = 100
 
@@ -53,6 +66,26 @@ def whole(value: object, field: str, least: int = 0, most: int = 2**31 - 1) -> i
     """A whole number: not true, not 1.0, not "1"."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise Bad(field, f"{field} must be a whole number from {least} to {most}.")
+    return value
+
+
+def flag(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise Bad(field, f"{field} must be true or false.")
+    return value
+
+
+def state(value: object, field: str = "state") -> str | None:
+    """The state of bookings to look for."""
+    if value is not None and (not isinstance(value, str) or value not in STATES):
+        raise Bad(field, f"{field} must be one of {', '.join(STATES)}.")
+    return value
+
+
+def length_s(value: object, field: str) -> float:
+    """A number of seconds, whole or not."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10**9:
+        raise Bad(field, f"{field} must be a number of seconds from 0 to {10**9}.")
     return value
 
 

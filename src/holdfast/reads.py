@@ -73,7 +73,7 @@ class Reads:
         return pool_shape(await self.view(pool_id, units=True), self._clock.now())
 
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
-        found = await self._store.reader().rows("read_pools", org, after, max(0, min(limit, PAGE_MAX)))
+        found = await self._store.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
         return [await self.pool(row[0]) for row in found]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:
@@ -183,8 +183,10 @@ class Reads:
         """The openings that go on or wait for staff."""
         return [records.opening(row) for row in await self._store.reader().rows("openings_live", pool_id)]
 
-    async def messages(self, pool_id: int, limit: int = 100) -> list[Message]:
-        found = await self._store.reader().rows("read_outbox", pool_id, 0, -1, min(limit, PAGE_MAX))
+    async def messages(
+        self, pool_id: int, after: tuple[int, int] = (0, -1), limit: int = 100
+    ) -> list[Message]:
+        found = await self._store.reader().rows("read_outbox", pool_id, *after, min(limit, PAGE_MAX))
         return [records.message(row) for row in found]
 
     async def stats(self, pool_id: int) -> Stats:

@@ -5,10 +5,11 @@ Like the shapes of pools and bookings these are values that turn into JSON as th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +18,8 @@ from holdfast.clock import to_datetime
 from holdfast.shapes import named_facts
 from holdfast.store import rows
 from holdfast.store.base import Row
+
+_MESSAGE: Final = re.compile(r"p[0-9a-z]{13}-([0-9]{1,18})-([0-9]{1,9})")
 
 
 class LogEntry(msgspec.Struct, frozen=True):
@@ -129,6 +132,12 @@ def totals(pools: Sequence[Stats]) -> Totals:
 def opening(row: Row) -> Opening:
     it = rows.opening_of(row)
     return Opening(**(it._asdict() | {"opened_at": to_datetime(it.opened_at)}))
+
+
+def message_place(name: object) -> tuple[int, int] | None:
+    """Where a message stands in its pool's outbox, from its id; None if the text is no such id."""
+    found = _MESSAGE.fullmatch(name) if isinstance(name, str) else None
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def message(row: Row) -> Message:

@@ -45,7 +45,7 @@ class StaffCommands(Door):
             rules = policies.make(preset, inputs.mapping(policy or {}, "policy"))
             if isinstance(rules, Refusal):
                 return rules
-            listed += inputs.units(list(units), made["quotas"][0].key)
+            listed += inputs.units(units, made["quotas"][0].key)
         except inputs.Bad as bad:
             return bad.refusal
         pool = Pool(id=ids.new_pool_id(), org=self.org, key=key, policy=rules, **{"title": key, **made})
@@ -75,8 +75,8 @@ class StaffCommands(Door):
             made, listed = inputs.pool_fields(fields, base)
             if listed:
                 raise inputs.Bad("quotas", "Open more units by add_units; here a list of units stays empty.")
-            for key, size in (sizes or {}).items():
-                inputs.text(key, "sizes")
+            inputs.flag(dry_run, "dry_run")
+            for key, size in inputs.mapping(sizes or {}, "sizes").items():
                 if size is not None:
                     inputs.whole(size, f"sizes.{key}", most=10_000_000)
         except inputs.Bad as bad:

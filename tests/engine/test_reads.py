@@ -84,8 +84,9 @@ async def test_bookings_are_found_by_state_and_party(hf: Holdfast) -> None:
     assert await found(state="cancelled") == [everyone[2].id]
     assert await found(party="party 2") == [everyone[2].id, again.id]
     assert await found(party="party 2", state="waiting") == [again.id]
-    assert await found(party="nobody") == await found(state="lost") == []
+    assert await found(party="nobody") == await found(state="expired") == []
     assert await found(limit=2) + await found(after=2) == await found()
+    assert await found(limit=2) + await found(after=everyone[0].reference) == await found()
 
 
 async def test_the_log_comes_page_by_page_and_is_chained(hf: Holdfast) -> None:

@@ -287,12 +287,7 @@ def listing(
     """List a pool's bookings, the oldest first."""
 
     async def ask(hf: Holdfast) -> list[shapes.Booking] | Refusal:
-        from holdfast.core.refusals import Refusal
-
-        key = await hf.reads.booking_key(after, hf.org) if after is not None else (0, 0)
-        if isinstance(key, Refusal):
-            return key
-        return await hf.bookings(pool, state=state, party=party, after=key[1], limit=limit)
+        return await hf.bookings(pool, state=state, party=party, after=after or 0, limit=limit)
 
     async def said(hf: Holdfast, found: list[shapes.Booking]) -> str:
         return await tell.people(hf, pool, found) if found else "No bookings."
