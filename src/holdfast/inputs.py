@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from holdfast import local_times
 from holdfast.clock import from_datetime
 from holdfast.core import policy as policies
 from holdfast.core.conditions import problem as condition_problem
@@ -120,7 +121,33 @@ def instant(value: object, field: str) -> Instant | None:
             raise Bad(field, f"{field} must be an instant in ISO 8601.") from None
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise Bad(field, f"{field} must be an instant with a time zone.")
+    try:
+        if not local_times.exists(value):
+            raise Bad(field, f"In {field}: {local_times.problem(value, value.tzinfo)}")
+    except OverflowError:
+        raise Bad(field, f"{field} is too far away.") from None
     return from_datetime(value)
+
+
+def local_instant(value: object, zone_name: object, field: str) -> datetime | None:
+    """A datetime, or text of one in ISO 8601; what comes without an offset is meant in the time zone."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise Bad(
+                field, f"{field} must be a date and time in ISO 8601, such as 2026-03-07T14:00."
+            ) from None
+    if not isinstance(value, datetime):
+        raise Bad(field, f"{field} must be a date and time.")
+    if value.tzinfo is None:
+        there = ZoneInfo(zone(zone_name))
+        if found := local_times.problem(value, there):
+            raise Bad(field, f"In {field}: {found}")
+        value = value.replace(tzinfo=there)
+    return value
 
 
 def plain(value: object, field: str, depth: int = 1) -> Any:
@@ -266,7 +293,7 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
         elif name == "status":
             made[name] = text(value, name, 20)
         elif name == "time_zone":
-            made[name] = _zone(value)
+            made[name] = zone(value)
         elif name == "price":
             made[name] = price(value)
         elif name == "questions":
@@ -297,7 +324,8 @@ def _questions(value: object) -> tuple[dict[str, Any], ...]:
     return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(value))
 
 
-def _zone(value: object) -> str:
+def zone(value: object) -> str:
+    """The name of a time zone that there is."""
     name = text(value, "time_zone", 100, empty=False)
     try:
         ZoneInfo(name)

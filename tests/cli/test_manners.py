@@ -38,6 +38,14 @@ def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         ("pool create yoga --size ten", "'ten' is no size"),
         ("pool create yoga --size 1 --starts-at soon", "'soon' is no ISO 8601 date and time"),
         ("pool create yoga --size 1 --time-zone Mars/X", "There is no time zone 'Mars/X'"),
+        (
+            "pool create yoga --size 1 --time-zone Europe/Berlin --starts-at 2026-03-29T02:30",
+            "--starts-at: 2026-03-29T02:30 does not exist in Europe/Berlin: the clocks go forward then",
+        ),
+        (
+            "pool create yoga --size 1 --time-zone Europe/Berlin --opens-at 2026-10-25T02:30",
+            "--opens-at: 2026-10-25T02:30 is there twice in Europe/Berlin: the clocks go back then",
+        ),
         ("pool create yoga --size 1 --price 5", "'5' is no price, such as 150.00EUR"),
         ("pool create yoga --size 1 --price 5.001EUR", "EUR has 2 decimals"),
         ("pool create yoga --size 1 --policy offer_window", "'offer_window' should be KEY=VALUE"),

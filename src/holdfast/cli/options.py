@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final
-from zoneinfo import ZoneInfo
 
 import typer
 
@@ -43,6 +42,16 @@ Key = Annotated[
 ]
 
 
+# What the fields with times are called on the command line.
+_OPTIONS: Final = {
+    "opens_at": "--opens-at",
+    "closes_at": "--closes-at",
+    "starts_at": "--starts-at",
+    "from_at": "--from",
+    "until_at": "--until",
+}
+
+
 def examples(*lines: str) -> str:
     """An epilog of examples that keeps its lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
@@ -74,14 +83,20 @@ def instant(text: str | None, option: str) -> datetime | None:
 
 def in_zone(fields: Mapping[str, Any], zone: str) -> dict[str, Any]:
     """The fields with times that came without an offset put into a time zone."""
+    from holdfast.inputs import Bad, local_instant
+    from holdfast.inputs import zone as known
+
     try:
-        there = ZoneInfo(zone)
-    except (ValueError, OSError, KeyError):
-        raise bad("--time-zone", f"There is no time zone {zone!r}.") from None
-    return {
-        name: value.replace(tzinfo=there) if isinstance(value, datetime) and value.tzinfo is None else value
-        for name, value in fields.items()
-    }
+        known(zone)
+    except Bad as error:
+        raise bad("--time-zone", str(error)) from None
+    try:
+        return {
+            name: local_instant(value, zone, name) if isinstance(value, datetime) else value
+            for name, value in fields.items()
+        }
+    except Bad as error:
+        raise bad(_OPTIONS.get(error.refusal.field or "", "TIME"), str(error).partition(": ")[2]) from None
 
 
 def seconds(text: str | None, option: str) -> int | None:
