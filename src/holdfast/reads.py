@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast import ids, records, tokens
+from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.explain import explain
 from holdfast.core.model import OFFERED, WAITING, Tally
@@ -204,6 +205,7 @@ class Reads:
             offers_live=state.offers_live,
             offers={row[0]: row[1] for row in await reader.rows("count_offers", pool_id)},
             quotas={quota.key: QuotaUse(quota.used, quota.room) for quota in state.quotas},
+            clock_ahead_s=await clock_off_s(self._store, self._clock),
         )
 
     async def totals(self, org: str) -> Totals:

@@ -69,7 +69,10 @@ class QuotaUse(msgspec.Struct, frozen=True):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """The figures of a pool that staff watch: bookings by state, offers by outcome, and room by quota."""
+    """The figures of a pool that staff watch: bookings by state, offers by outcome, and room by quota.
+
+    `clock_ahead_s` is not 0 while the machine's clock is wrong: it has leapt, or is not that of the database.
+    """
 
     active_holds: int
     expired_holds: int
@@ -80,6 +83,7 @@ class Stats(msgspec.Struct, frozen=True):
     offers_live: int
     offers: Mapping[str, int]
     quotas: Mapping[str, QuotaUse]
+    clock_ahead_s: int = 0
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -94,6 +98,7 @@ class Totals(msgspec.Struct, frozen=True):
     offers_live: int
     bookings: Mapping[str, int]
     offers: Mapping[str, int]
+    clock_ahead_s: int = 0
 
 
 def log_entry(pool_id: int, row: Row) -> LogEntry:
@@ -126,6 +131,7 @@ def totals(pools: Sequence[Stats]) -> Totals:
         sum(stats.offers_live for stats in pools),
         states,
         offers,
+        max((stats.clock_ahead_s for stats in pools), key=abs, default=0),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -174,3 +175,16 @@ def test_whoever_stops_reading_is_not_shouted_at(sqlite_url: str) -> None:
     reader.stderr.close()
     reader.wait(timeout=60)
     assert said == ""
+
+
+def test_the_command_line_shows_a_clock_that_is_not_the_databases(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that starts with a wrong clock sees no leap; the database knows better."""
+    cli("pool", "create", "yoga", "--size", "3")
+    assert "clock" not in cli("stats", "yoga")
+    now: Any = time.time_ns
+    monkeypatch.setattr("time.time_ns", lambda: now() + 3_600 * 10**9)
+    for words in (("stats", "yoga"), ("stats",)):
+        assert "The clock is wrong: it is 3," in cli(*words)
+        assert 3_590 <= cli.json(*words)["clock_ahead_s"] <= 3_601

@@ -40,6 +40,7 @@ def stats(
 
 
 async def _said(hf: Holdfast, found: Stats | Totals) -> str:
+    from holdfast.alarm import said
     from holdfast.records import Stats, Totals
 
     rows = [
@@ -53,6 +54,8 @@ async def _said(hf: Holdfast, found: Stats | Totals) -> str:
     if isinstance(found, Totals):
         rows.insert(0, ("pools", found.pools, ""))
     parts = [columns([(name, f"{number:,}", style(note, "dim")) for name, number, note in rows], right=[1])]
+    if found.clock_ahead_s:
+        parts.insert(0, style(f"The clock is wrong: {said(found.clock_ahead_s)}.", "red"))
     if found.bookings:
         parts.append(_counted("bookings", found.bookings))
     if found.offers:
