@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 COMMIT = b"COMMIT\x00"
+LISTEN = b"LISTEN "
 
 
 class Proxy:
@@ -24,6 +25,8 @@ class Proxy:
         self._target = (parts.hostname, parts.port)
         self._parts = parts
         self._links: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._listening: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._silent: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
@@ -55,6 +58,10 @@ class Proxy:
         """From now on nothing gets through, in either direction, and nobody is told."""
         self._flowing.clear()
 
+    def silence_listeners(self) -> None:
+        """From now on nothing gets through on connections that listen, and nobody is told."""
+        self._silent |= self._listening
+
     def flow(self) -> None:
         self._flowing.set()
 
@@ -83,6 +90,10 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
+            if LISTEN in chunk:
+                self._listening.add(link)
+            if link in self._silent:
+                await asyncio.Event().wait()
             if COMMIT in chunk:
                 self.commits += 1
                 if self.at_commit:
@@ -118,6 +129,8 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
+            if link in self._silent:
+                await asyncio.Event().wait()
             if self._deaf is link:
                 if COMMIT in chunk:
                     self._unheard.set()
