@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, DryRun, Json, Key, Pool, Staff, Why, examples
+from holdfast.cli.options import Booking, Database, DryRun, Json, Key, Limit, Pool, Staff, Why, examples
 
 if TYPE_CHECKING:
     from holdfast import shapes
@@ -280,7 +280,7 @@ def listing(
     after: Annotated[
         str | None, typer.Option("--after", metavar="BOOKING", help="Go on behind this one.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     database: Database = None,
     as_json: Json = False,
 ) -> None:

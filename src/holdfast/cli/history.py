@@ -8,7 +8,7 @@ import typer
 
 from holdfast.cli import desk, tell
 from holdfast.cli.narrate import QUIET, Narrator, names_in, numbers_in
-from holdfast.cli.options import Booking, Database, Json, Pool, examples
+from holdfast.cli.options import Booking, Database, Json, Limit, Pool, examples
 from holdfast.cli.words import clean, columns, style
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def log(
     after: Annotated[
         int, typer.Option("--after", min=0, metavar="NUMBER", help="Go on behind this entry.")
     ] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     everything: Annotated[
         bool, typer.Option("--all", help="Also what is there only for replaying the log.")
     ] = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, Json, Key, Pool, Staff, Why, examples
+from holdfast.cli.options import Booking, Database, Json, Key, Limit, Pool, Staff, Why, examples
 
 if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
@@ -33,7 +33,7 @@ def line(
     after: Annotated[
         int, typer.Option("--after", min=0, metavar="POSITION", help="Go on behind this position.")
     ] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
@@ -88,7 +88,9 @@ def move(
 
 def fill(
     pool: Pool,
-    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after so many steps.")] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, metavar="NUMBER", help="Stop after so many steps.")
+    ] = None,
     idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,

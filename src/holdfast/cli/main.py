@@ -21,10 +21,12 @@ from holdfast.cli import (
     units,
     verify,
 )
-from holdfast.cli.options import examples
+from holdfast.cli.menu import Menu
+from holdfast.cli.options import Database, Json, examples
 
 app = typer.Typer(
     name="holdfast",
+    cls=Menu,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -37,7 +39,8 @@ app = typer.Typer(
         "holdfast book yoga ann --name Ann",
         "holdfast line yoga",
         "holdfast explain K7PM2X",
-    ),
+    )
+    + "\n\n\b\nExit codes:\n  0 yes · 1 refused · 2 asked wrongly · 3 the database cannot be used",
 )
 
 
@@ -54,6 +57,8 @@ def holdfast(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
+    database: Database = None,
+    as_json: Json = False,
 ) -> None:
     pass
 

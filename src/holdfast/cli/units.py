@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.shapes import PoolState
 
 app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Open and close units: seat 12A, or the chair at 2 pm.",
