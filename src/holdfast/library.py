@@ -18,8 +18,8 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
+from holdfast.keeping_commands import KeepingCommands
 from holdfast.lookups import Lookups
-from holdfast.people_commands import PeopleCommands
 from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
 
@@ -38,7 +38,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, PeopleCommands, Lookups):
+class Holdfast(StaffCommands, KeepingCommands, Lookups):
     """One open database, with its lane and its ticker."""
 
     @classmethod

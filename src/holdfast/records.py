@@ -18,12 +18,16 @@ from holdfast.clock import to_datetime
 from holdfast.shapes import named_facts
 from holdfast.store import rows
 from holdfast.store.base import Row
+from holdfast.store.writer import entry_digest
 
 _MESSAGE: Final = re.compile(r"p[0-9a-z]{13}-([0-9]{1,18})-([0-9]{1,9})")
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """One thing that happened, and the hash that chains it to all before it."""
+    """One thing that happened, and the hash that chains it to all before it.
+
+    `redacted` says that it named a person who was forgotten since.
+    """
 
     seq: int
     at: datetime
@@ -32,6 +36,7 @@ class LogEntry(msgspec.Struct, frozen=True):
     by: str
     facts: Mapping[str, Any]
     hash: str
+    redacted: bool = False
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -102,15 +107,19 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 def log_entry(pool_id: int, row: Row) -> LogEntry:
-    seq, at, kind, booking, by, body, _, head = row
+    seq, at, kind, booking, by, body, digest, head = row
+    facts = named_facts(pool_id, rows.mapping_of(body))
+    if kind == "Erased":
+        facts["bookings"] = [ids.booking_text(pool_id, number) for number in facts["bookings"]]
     return LogEntry(
         seq,
         to_datetime(at),
         kind,
         None if booking is None else ids.booking_text(pool_id, booking),
         by,
-        named_facts(pool_id, rows.mapping_of(body)),
+        facts,
         bytes(head).hex(),
+        entry_digest(pool_id, seq, at, kind, by, body) != bytes(digest),
     )
 
 

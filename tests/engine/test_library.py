@@ -87,6 +87,11 @@ async def story(hf: Told) -> None:
             await getattr(hf, lookup)(pool)
     await hf.pools()
     await hf.totals()
+    await hf.export_csv("gig", "line")
+    await hf.import_csv("gig", "party_id\nivy\n", dry_run=True)
+    await hf.export_person("dan")
+    await hf.erase_person("dan", cancel=True, dry_run=True)
+    await hf.prune(30 * 86_400)
     await hf.position(dan.id)
     await hf.explain(dan.id)
 

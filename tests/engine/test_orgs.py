@@ -43,6 +43,7 @@ async def test_no_method_reaches_into_another_org(
         "token_or_booking": [offer.token, *bookings],
     }
     values = {"party": "eve", "units": ["a"], "label": "a", "opening": 1, "action": "free"}
+    values["text"] = "party_id\nann\n"
     before, asked = await dump(database_url), set()
     for name, method in inspect.getmembers(theirs, inspect.iscoroutinefunction):
         wanted = list(inspect.signature(method).parameters.values())

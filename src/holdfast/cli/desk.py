@@ -54,7 +54,7 @@ async def _naming(hf: Holdfast, refusal: Refusal) -> Refusal:
 
     from holdfast.shapes import Booking
 
-    if refusal.code not in _NAMING:
+    if refusal.code not in _NAMING and "bookings" not in refusal.facts:
         return refusal
     ids = [refusal.facts["booking"]] if "booking" in refusal.facts else refusal.facts.get("bookings", [])
     found = [await hf.booking(name) for name in ids[:_NAMED_MAX]]

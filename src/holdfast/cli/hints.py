@@ -25,6 +25,7 @@ _UNKNOWN: Final = {
 _BY_FIELD: Final[Mapping[str, Mapping[str, str]]] = {
     "unknown": _UNKNOWN,
     "invalid": {"policy": "holdfast pool show POOL --json shows every field of a policy."},
+    "not_possible": {"party": "holdfast person erase PARTY --cancel cancels them first."},
     "exists": {"key": "Take another key; holdfast pool change POOL changes the pool that is there."},
 }
 HINTS: Final[Mapping[str, str]] = {
@@ -65,4 +66,6 @@ def next_step(refusal: Refusal, path: str = "holdfast", said: Mapping[str, objec
         hint = hint.replace("POOL", clean(pool))
     if isinstance(booking, str):
         hint = hint.replace("BOOKING", clean(booking[-_REFERENCE:].upper()))
+    if isinstance(party := (said or {}).get("party"), str):
+        hint = hint.replace("PARTY", clean(party))
     return hint.replace("--help", f"{path} --help") if hint.startswith("--help") else hint

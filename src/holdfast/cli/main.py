@@ -11,11 +11,13 @@ import typer
 from holdfast.cli import (
     booking,
     demo,
+    files,
     history,
     line,
     maintenance,
     openings,
     overview,
+    person,
     pool,
     stats,
     units,
@@ -63,7 +65,7 @@ def holdfast(
     pass
 
 
-for part in (demo, pool, booking, line, openings, history, stats, maintenance, verify):
+for part in (demo, pool, booking, line, openings, history, stats, files, person, maintenance, verify):
     part.register(app)
 for part in (overview, units):
     part.register(pool.app)

@@ -259,10 +259,17 @@ def _units_added(n: Narrator, facts: Facts, by: str) -> Told:
     return Told(f"{'units' if several else 'unit'} {listed(labels)} {'are' if several else 'is'} opened")
 
 
+def _erased(n: Narrator, facts: Facts, by: str) -> Told:
+    whose = count(len(facts["bookings"]), "booking")
+    redacted = count(len(facts["entries"]), "entry", "entries")
+    return Told(f"the person behind {whose} is forgotten ({redacted} redacted)")
+
+
 _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "PoolCreated": _created,
     "PoolChanged": _changed,
     "UnitsAdded": _units_added,
+    "Erased": _erased,
     "UnitClosed": lambda n, facts, by: Told(f"unit {clean(facts['label'])} is closed"),
     "Joined": _joined,
     "Held": _held,
