@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from holdfast import Booking, Holdfast, Refusal, granted
+from holdfast.errors import OutcomeUnknown
 from holdfast.keeping import erasure
 from holdfast.store.base import Transaction
 from holdfast.store.postgres import store as postgres
-from tests.database import ask, dump, opened
+from tests.database import SECRET, ask, dump, opened
+from tests.engine.proxy import proxied
 from tests.verified import assert_verified, verified
 
 ANN = {
@@ -243,3 +245,22 @@ async def test_control_without_the_lock_the_log_forks(
         go_on.set()
         with pytest.raises(Exception, match="log_pkey"):
             await erasing
+
+
+@pytest.mark.parametrize("way", ["cut before", "cut after"])
+async def test_erasing_that_is_lost_at_its_commit_says_so_and_can_be_done_again(
+    postgres_url: str, way: str
+) -> None:
+    async with (
+        proxied(postgres_url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+    ):
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 5}))
+        granted(await hf.confirm(granted(await hf.book("gig", ANN)).id))
+        proxy.at_commit = [way]
+        with pytest.raises(OutcomeUnknown):
+            await hf.erase_person("ann-4711")
+        again = await hf.erase_person("ann-4711")
+        assert isinstance(again, Refusal) == (way == "cut after"), "it happened, or it did not"
+    assert traces(await dump(postgres_url)) == []
+    assert (await assert_verified(postgres_url)).redacted == 1
