@@ -214,8 +214,8 @@ async def mass_lapse(url: str | None, store: str, say: Say) -> list[Figure]:
         done.set()
         await user
         stats = granted(await hf.stats("big"))
-        assert stats["bookings"].get("expired", 0) >= 10_000
-        assert stats["bookings"].get("held", 0) == 10_000, stats["bookings"]
+        assert stats.bookings.get("expired", 0) >= 10_000
+        assert stats.bookings.get("held", 0) == 10_000, stats.bookings
     worst = 1000 * max(waits)
     say(f"{store}, 10,000 holds lapse and refill: {took:.2f} s; another pool waited at most {worst:.0f} ms\n")
     return [
@@ -239,9 +239,9 @@ async def idle_timer(url: str | None, store: str, say: Say) -> list[Figure]:
             booking = granted(await hf.book("timer", f"t-{number}"))
             await asyncio.sleep(1.3)
             entry = granted(await hf.log("timer", limit=1_000))[-1]
-            assert entry["event"] == "Expired"
+            assert entry.event == "Expired"
             assert booking.expires_at is not None
-            late.append(entry["facts"]["at"] - booking.expires_at.timestamp() * 1000)
+            late.append(entry.facts["at"] - booking.expires_at.timestamp() * 1000)
     worst = max(late)
     say(f"{store}, a timer when idle: median {statistics.median(late):.0f} ms late, at most {worst:.0f} ms\n")
     return [Figure.at_most(f"{store}: a due timer acts, when idle, within", worst, "ms", 50.0)]

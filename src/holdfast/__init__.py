@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
     from holdfast.errors import HoldfastError, Refused
     from holdfast.library import Holdfast, granted
+    from holdfast.records import LogEntry, Message, Opening, Stats, Totals
     from holdfast.shapes import Booking, Explanation, Outcome, PoolState
     from holdfast.sync import SyncHoldfast, open_sync
 
@@ -25,15 +26,20 @@ __all__ = [
     "Explanation",
     "Holdfast",
     "HoldfastError",
+    "LogEntry",
+    "Message",
+    "Opening",
     "Outcome",
     "Party",
     "PoolState",
     "Price",
     "Refusal",
     "Refused",
+    "Stats",
     "SyncHoldfast",
     "SystemClock",
     "TestClock",
+    "Totals",
     "Wants",
     "granted",
     "open_sync",
@@ -46,6 +52,7 @@ _HOMES = {
     "core.refusals": ("Refusal",),
     "errors": ("HoldfastError", "Refused"),
     "library": ("Holdfast", "granted"),
+    "records": ("LogEntry", "Message", "Opening", "Stats", "Totals"),
     "shapes": ("Booking", "Explanation", "Outcome", "PoolState"),
     "sync": ("SyncHoldfast", "open_sync"),
 }

@@ -1,19 +1,26 @@
 """The one place that asks what time it is.
 
-Law: time is an argument everywhere else. It never runs backwards within a process, whatever the
-machine's clock does.
+Law: time is an argument everywhere else. Within a process it never runs backwards and never leaps ahead,
+whatever the machine's clock does: somebody who sets it a day ahead must not end every hold there is.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 
 from holdfast.core.model import Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+# How far the machine's clock may be set at once; a leap beyond it is an alarm.
+LEAP: Final = 60_000
+# For so long a leap forward is not believed.
+BELIEVED_AFTER: Final = 15 * 60_000
 
 
 class Clock(Protocol):
@@ -22,15 +29,54 @@ class Clock(Protocol):
     def now(self) -> Instant: ...
 
 
-class SystemClock:
-    """The machine's clock, kept from running backwards."""
+def _wall() -> Instant:
+    return time.time_ns() // 1_000_000
 
-    def __init__(self) -> None:
-        self._latest = 0
+
+def _steady() -> Instant:
+    """Counts on at an even pace, where it can also while the machine sleeps; nobody can set it."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+    return time.monotonic_ns() // 1_000_000
+
+
+class SystemClock:
+    """The machine's clock, as long as it goes at an even pace.
+
+    A leap of more than a minute, forward or back, is not followed at once: time goes on evenly, and `ahead_s`
+    says how far the machine's clock is off. A leap forward that stays is believed after a quarter of an hour,
+    in which somebody can hear the alarm; after a leap back, time goes on evenly for good.
+    """
+
+    def __init__(self, wall: Callable[[], Instant] = _wall, steady: Callable[[], Instant] = _steady) -> None:
+        self._wall = wall
+        self._steady = steady
+        self._latest: Instant = 0
+        self._read_at: Instant | None = None
+        self._leapt_at: Instant | None = None
+        self._ahead: Instant = 0
 
     def now(self) -> Instant:
-        self._latest = max(self._latest, time.time_ns() // 1_000_000)
+        wall, steady = self._wall(), self._steady()
+        if self._read_at is None:
+            self._latest, self._read_at = wall, steady
+        expected = self._latest + steady - self._read_at
+        self._ahead = wall - expected
+        if abs(self._ahead) <= LEAP:
+            self._leapt_at, self._ahead = None, 0
+        elif self._leapt_at is None:
+            self._leapt_at = steady
+        elif self._ahead > 0 and steady - self._leapt_at >= BELIEVED_AFTER:
+            self._leapt_at, self._ahead = None, 0
+        self._read_at = steady
+        self._latest = max(self._latest, wall if self._leapt_at is None else expected)
         return self._latest
+
+    @property
+    def ahead_s(self) -> int:
+        """How far the machine's clock is ahead of the time that Holdfast goes by; less than 0 is behind."""
+        self.now()
+        return round(self._ahead / 1000)
 
 
 class TestClock:

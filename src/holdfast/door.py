@@ -97,9 +97,9 @@ class Door:
                 self._ours.add(known)
         return known
 
-    async def _on_pool(self, pool: str, command: c.Command) -> Answer:
+    async def _on_pool(self, pool: str, command: c.Command, key: str | None = None) -> Answer:
         pool_id = await self._pool_id(pool)
-        return unknown("pool", pool) if pool_id is None else await self.submit(pool_id, command)
+        return unknown("pool", pool) if pool_id is None else await self.submit(pool_id, command, key)
 
     async def _on_booking(
         self, booking: str, make: Callable[[int], c.Command], key: str | None = None

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 from holdfast.answers import Answer
 from holdfast.batch import Batch, Overtaken
@@ -25,8 +25,10 @@ from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.lane import BATCH_MAX, Job, Lane
-from holdfast.store.base import Store
+from holdfast.store.base import Store, Transaction
 from holdfast.store.loaded import Memory
+
+T = TypeVar("T")
 
 log = logging.getLogger("holdfast")
 
@@ -203,6 +205,21 @@ class Engine:
                 await asyncio.sleep(_SETTLE_PAUSE_S)
         log.error("the outcome of a commit stays unknown: the database does not come back to tell")
         return None
+
+    async def keep(self, pool_id: int, work: Callable[[Transaction], Awaitable[T]], *, dry_run: bool) -> T:
+        """Do some work of keeping in a transaction of its own, under the pool's lock; or rehearse it.
+
+        If its outcome stays unknown it can be done again: what is forgotten already is not found any more.
+        """
+        tx = await self.store.begin()
+        try:
+            await tx.rows("wait_for_pools", [pool_id])
+            done = await work(tx)
+            if not dry_run:
+                await tx.commit()
+            return done
+        finally:
+            await tx.rollback()
 
     async def forget_requests(self, before: Instant) -> None:
         """Forget the idempotency keys of before an instant, a few at a time, so that nobody waits long."""

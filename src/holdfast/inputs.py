@@ -9,16 +9,30 @@ from functools import cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from holdfast import local_times
 from holdfast.clock import from_datetime
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
 from holdfast.core.conditions import problem as condition_problem
-from holdfast.core.model import Instant, Party, Pool, Price, Quota, Wants
+from holdfast.core.model import (
+    CONFIRMED,
+    ENDED,
+    HELD,
+    OFFERED,
+    WAITING,
+    Instant,
+    Party,
+    Pool,
+    Price,
+    Quota,
+    Wants,
+)
 from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal, invalid
 
 TEXT_MAX: Final = 10_000
 NAME_MAX: Final = 500
+STATES: Final = (WAITING, OFFERED, HELD, CONFIRMED, *sorted(ENDED))
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _ATTRIBUTES_MAX: Final = 100
 
@@ -58,6 +72,26 @@ def whole(value: object, field: str, least: int = 0, most: int = 2**31 - 1) -> i
     """A whole number: not true, not 1.0, not "1"."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise Bad(field, f"{field} must be a whole number from {least} to {most}.")
+    return value
+
+
+def flag(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise Bad(field, f"{field} must be true or false.")
+    return value
+
+
+def state(value: object, field: str = "state") -> str | None:
+    """The state of bookings to look for."""
+    if value is not None and (not isinstance(value, str) or value not in STATES):
+        raise Bad(field, f"{field} must be one of {', '.join(STATES)}.")
+    return value
+
+
+def length_s(value: object, field: str) -> float:
+    """A number of seconds, whole or not."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10**9:
+        raise Bad(field, f"{field} must be a number of seconds from 0 to {10**9}.")
     return value
 
 
@@ -106,7 +140,33 @@ def instant(value: object, field: str) -> Instant | None:
             raise Bad(field, f"{field} must be an instant in ISO 8601.") from None
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise Bad(field, f"{field} must be an instant with a time zone.")
+    try:
+        if not local_times.exists(value):
+            raise Bad(field, f"In {field}: {local_times.problem(value, value.tzinfo)}")
+    except OverflowError:
+        raise Bad(field, f"{field} is too far away.") from None
     return from_datetime(value)
+
+
+def local_instant(value: object, zone_name: object, field: str) -> datetime | None:
+    """A datetime, or text of one in ISO 8601; what comes without an offset is meant in the time zone."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise Bad(
+                field, f"{field} must be a date and time in ISO 8601, such as 2026-03-07T14:00."
+            ) from None
+    if not isinstance(value, datetime):
+        raise Bad(field, f"{field} must be a date and time.")
+    if value.tzinfo is None:
+        there = ZoneInfo(zone(zone_name))
+        if found := local_times.problem(value, there):
+            raise Bad(field, f"In {field}: {found}")
+        value = value.replace(tzinfo=there)
+    return value
 
 
 def plain(value: object, field: str, depth: int = 1) -> Any:
@@ -252,7 +312,7 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
         elif name == "status":
             made[name] = text(value, name, 20)
         elif name == "time_zone":
-            made[name] = _zone(value)
+            made[name] = zone(value)
         elif name == "price":
             made[name] = price(value)
         elif name == "questions":
@@ -283,7 +343,8 @@ def _questions(value: object) -> tuple[dict[str, Any], ...]:
     return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(value))
 
 
-def _zone(value: object) -> str:
+def zone(value: object) -> str:
+    """The name of a time zone that there is."""
     name = text(value, "time_zone", 100, empty=False)
     try:
         ZoneInfo(name)

@@ -18,8 +18,8 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
+from holdfast.keeping_commands import KeepingCommands
 from holdfast.lookups import Lookups
-from holdfast.people_commands import PeopleCommands
 from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
 
@@ -38,7 +38,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, PeopleCommands, Lookups):
+class Holdfast(StaffCommands, KeepingCommands, Lookups):
     """One open database, with its lane and its ticker."""
 
     @classmethod
@@ -81,21 +81,32 @@ class Holdfast(StaffCommands, PeopleCommands, Lookups):
 
         return open_sync(url, **options)
 
-    async def tick(self, pool: str | None = None) -> int:
-        """Do now what is due, in one pool or in all; how many pools had something due."""
+    async def tick(self, pool: str | None = None) -> int | Refusal:
+        """Do now what is due, in one pool or in all; how many pools had something due.
+
+        It takes no idempotency key: a second tick finds nothing due.
+        """
         if pool is None:
             return await self.ticker.tick_due()
         answer = await self._on_pool(pool, c.Tick(by="staff"))
+        if isinstance(answer, Refusal):
+            return answer
         return int(isinstance(answer, Outcome) and bool(answer.events))
 
-    async def advance(self, to: datetime | Instant | None = None, *, seconds: float = 0) -> None:
+    async def advance(
+        self, to: datetime | Instant | str | None = None, *, seconds: float = 0
+    ) -> Refusal | None:
         """Move a TestClock; all that falls due on the way happens in order, each at its own instant."""
         clock = self.clock
-        assert isinstance(clock, TestClock), "only a TestClock can be moved"
-        target = clock.now() + int(seconds * 1000)
-        if to is not None:
-            moment = to if isinstance(to, int) else inputs.instant(to, "now")
-            target = max(target, moment or 0)
+        if not isinstance(clock, TestClock):
+            return Refusal("not_possible", "Only a test clock can be moved.")
+        try:
+            target = clock.now() + int(inputs.length_s(seconds, "seconds") * 1000)
+            whole = isinstance(to, int)
+            moment = inputs.whole(to, "to", most=2**53) if whole else inputs.instant(to, "to")
+        except inputs.Bad as bad:
+            return bad.refusal
+        target = max(target, moment or 0)
         stuck_at: Instant | None = None
         while True:
             found = (await self.store.reader().rows("next_due"))[0][0]
@@ -107,3 +118,4 @@ class Holdfast(StaffCommands, PeopleCommands, Lookups):
                     raise CommandFailed("what is due cannot be done, so time cannot go on: see the log")
                 stuck_at = found
         clock.move_to(target)
+        return None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
-from holdfast import ids, inputs
-from holdfast.core.refusals import Refusal, unknown
+from holdfast import ids, inputs, records
+from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
+from holdfast.records import LogEntry, Message, Opening, Stats, Totals
 from holdfast.shapes import Booking, Explanation, PoolState
+
+_NOT_HERE: Final = invalid("after", "after must be a booking of this pool.")
 
 
 class Lookups(Door):
@@ -17,13 +20,23 @@ class Lookups(Door):
         pool_id = await self._pool_id(pool)
         return unknown("pool", pool) if pool_id is None else await self.reads.pool(pool_id)
 
-    async def pools(self, *, after: str | None = None, limit: int = 100) -> list[PoolState]:
+    async def pools(self, *, after: str | None = None, limit: int = 100) -> list[PoolState] | Refusal:
         """The pools of this org, in the order of their ids, from behind one of them."""
-        last = None if after is None else ids.pool_number(after)
-        return await self.reads.pools(self.org, -1 if last is None else last, limit)
+        last = -1 if after is None else ids.pool_number(after)
+        try:
+            if last is None:
+                raise inputs.Bad("after", "after must be the id of a pool.")
+            inputs.whole(limit, "limit", 1)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self.reads.pools(self.org, last, limit)
 
     async def booking(self, booking: str, *, secret: bool = False) -> Booking | Refusal:
-        """A booking by its id, reference or edit token."""
+        """A booking by its id, reference or edit token; `secret` with its tokens."""
+        try:
+            inputs.flag(secret, "secret")
+        except inputs.Bad as bad:
+            return bad.refusal
         key = await self.reads.booking_key(booking, self.org)
         if isinstance(key, Refusal):
             return key
@@ -35,17 +48,24 @@ class Lookups(Door):
         *,
         state: str | None = None,
         party: str | None = None,
-        after: int = 0,
+        after: str | int = 0,
         limit: int = 100,
     ) -> list[Booking] | Refusal:
+        """The bookings of a pool, the oldest first, from behind one of them."""
         try:
-            for name, word in (("state", state), ("party", party)):
-                if word is not None:
-                    inputs.text(word, name)
+            inputs.state(state)
+            if party is not None:
+                inputs.text(party, "party")
         except inputs.Bad as bad:
             return bad.refusal
+        if isinstance(after, str):
+            key, pool_id = await self.reads.booking_key(after, self.org), await self._pool_id(pool)
+            if isinstance(key, Refusal) or key[0] != pool_id:
+                return unknown("pool", pool) if pool_id is None else _NOT_HERE
+            after = key[1]
+        last: int = after
         return await self._read(
-            pool, lambda i: self.reads.bookings(i, state, party, after, limit), after=after, limit=limit
+            pool, lambda i: self.reads.bookings(i, state, party, last, limit), after=last, limit=limit
         )
 
     async def line(self, pool: str, *, after: int = 0, limit: int = 100) -> list[Booking] | Refusal:
@@ -65,10 +85,16 @@ class Lookups(Door):
         state = await self.pool(pool)
         return state if isinstance(state, Refusal) else {quota.key: quota.room for quota in state.quotas}
 
-    async def stats(self, pool: str) -> dict[str, Any] | Refusal:
+    async def stats(self, pool: str) -> Stats | Refusal:
+        """The figures that staff watch: holds, seats, line, offers."""
         return await self._read(pool, self.reads.stats)
 
-    async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[dict[str, Any]] | Refusal:
+    async def totals(self) -> Totals:
+        """The figures of all pools together."""
+        return await self.reads.totals(self.org)
+
+    async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[LogEntry] | Refusal:
+        """What happened, in order, from behind an entry."""
         return await self._read(pool, lambda i: self.reads.log(i, after, limit), after=after, limit=limit)
 
     async def explain(self, booking: str) -> list[Explanation] | Refusal:
@@ -78,10 +104,15 @@ class Lookups(Door):
             key if isinstance(key, Refusal) else await self.reads.explain(*key) or unknown("booking", booking)
         )
 
-    async def openings(self, pool: str) -> list[dict[str, Any]] | Refusal:
+    async def openings(self, pool: str) -> list[Opening] | Refusal:
         """The openings that go on, and those handed back that need a decision of staff."""
         return await self._read(pool, self.reads.openings)
 
-    async def messages(self, pool: str, *, limit: int = 100) -> list[dict[str, Any]] | Refusal:
-        """What was put into the outbox, in order."""
-        return await self._read(pool, lambda i: self.reads.messages(i, limit), limit=limit)
+    async def messages(
+        self, pool: str, *, after: str | None = None, limit: int = 100
+    ) -> list[Message] | Refusal:
+        """What was put into the outbox, in order, from behind one of them."""
+        last = (0, -1) if after is None else records.message_place(after)
+        if last is None:
+            return invalid("after", "after must be the id of a message.")
+        return await self._read(pool, lambda i: self.reads.messages(i, last, limit), limit=limit)

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast import ids, tokens
+from holdfast import ids, records, tokens
+from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.explain import explain
 from holdfast.core.model import OFFERED, WAITING, Tally
@@ -15,12 +16,12 @@ from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
 from holdfast.core.view import View
 from holdfast.inputs import KEY
+from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals
 from holdfast.shapes import (
     Booking,
     Explanation,
     PoolState,
     booking_shape,
-    named_facts,
     pool_shape,
     with_tokens,
 )
@@ -73,7 +74,7 @@ class Reads:
         return pool_shape(await self.view(pool_id, units=True), self._clock.now())
 
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
-        found = await self._store.reader().rows("read_pools", org, after, max(0, min(limit, PAGE_MAX)))
+        found = await self._store.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
         return [await self.pool(row[0]) for row in found]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:
@@ -154,9 +155,9 @@ class Reads:
         found = await self._store.reader().rows("position_of", pool_id, number)
         return found[0][0] if found else None
 
-    async def log(self, pool_id: int, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+    async def log(self, pool_id: int, after: int = 0, limit: int = 100) -> list[LogEntry]:
         found = await self._store.reader().rows("read_log", pool_id, after, min(limit, PAGE_MAX))
-        return [log_entry(pool_id, row) for row in found]
+        return [records.log_entry(pool_id, row) for row in found]
 
     async def log_of(self, pool_id: int, number: int) -> list[Row]:
         """The raw log entries about one booking, and those of the pool that may have passed it over."""
@@ -179,61 +180,35 @@ class Reads:
         policy = (await self.view(pool_id)).pool.policy
         return [Explanation(to_datetime(at), *rest) for at, *rest in explain(number, logged, policy)]
 
-    async def openings(self, pool_id: int) -> list[dict[str, Any]]:
+    async def openings(self, pool_id: int) -> list[Opening]:
         """The openings that go on or wait for staff."""
-        found = await self._store.reader().rows("openings_live", pool_id)
-        return [
-            opening._asdict() | {"opened_at": to_datetime(opening.opened_at).isoformat()}
-            for opening in map(rows.opening_of, found)
-        ]
+        return [records.opening(row) for row in await self._store.reader().rows("openings_live", pool_id)]
 
-    async def messages(self, pool_id: int, limit: int = 100) -> list[dict[str, Any]]:
-        found = await self._store.reader().rows("read_outbox", pool_id, 0, -1, min(limit, PAGE_MAX))
-        return [_message(row) for row in found]
+    async def messages(
+        self, pool_id: int, after: tuple[int, int] = (0, -1), limit: int = 100
+    ) -> list[Message]:
+        found = await self._store.reader().rows("read_outbox", pool_id, *after, min(limit, PAGE_MAX))
+        return [records.message(row) for row in found]
 
-    async def stats(self, pool_id: int) -> dict[str, Any]:
+    async def stats(self, pool_id: int) -> Stats:
         """The figures that staff watch: holds, seats, line, offers."""
         reader, now = self._store.reader(), self._clock.now()
         live, overdue, seats, soon = (await reader.rows("count_holds", pool_id, now, now + _SOON))[0]
-        states = {row[0]: row[1] for row in await reader.rows("count_states", pool_id)}
         state = await self.pool(pool_id)
-        return {
-            "active_holds": live,
-            "expired_holds": overdue,
-            "total_held_seats": seats,
-            "holds_expiring_soon": soon,
-            "bookings": states,
-            "waiting": state.waiting,
-            "offers_live": state.offers_live,
-            "offers": {row[0]: row[1] for row in await reader.rows("count_offers", pool_id)},
-            "quotas": {quota.key: {"used": quota.used, "room": quota.room} for quota in state.quotas},
-        }
+        return Stats(
+            active_holds=live,
+            expired_holds=overdue,
+            total_held_seats=seats,
+            holds_expiring_soon=soon,
+            bookings={row[0]: row[1] for row in await reader.rows("count_states", pool_id)},
+            waiting=state.waiting,
+            offers_live=state.offers_live,
+            offers={row[0]: row[1] for row in await reader.rows("count_offers", pool_id)},
+            quotas={quota.key: QuotaUse(quota.used, quota.room) for quota in state.quotas},
+            clock_ahead_s=await clock_off_s(self._store, self._clock),
+        )
 
-
-def log_entry(pool_id: int, row: Row) -> dict[str, Any]:
-    """An entry of the log as data."""
-    seq, at, kind, booking, by, body, _, head = row
-    return {
-        "seq": seq,
-        "at": to_datetime(at).isoformat(),
-        "event": kind,
-        "booking": None if booking is None else ids.booking_text(pool_id, booking),
-        "by": by,
-        "facts": named_facts(pool_id, rows.mapping_of(body)),
-        "hash": bytes(head).hex(),
-    }
-
-
-def _message(row: Row) -> dict[str, Any]:
-    pool_id, seq, part, kind, recipient, booking, facts, created_at, state, _, attempts, error = row
-    return {
-        "id": f"{ids.pool_text(pool_id)}-{seq}-{part}",
-        "kind": kind,
-        "to": recipient,
-        "booking": None if booking is None else ids.booking_text(pool_id, booking),
-        "facts": dict(rows.mapping_of(facts)),
-        "created_at": to_datetime(created_at).isoformat(),
-        "state": state,
-        "attempts": attempts,
-        "error": error,
-    }
+    async def totals(self, org: str) -> Totals:
+        """The figures of all pools of an org together."""
+        pools = [pool_id for pool_id, _ in await self._store.reader().rows("pools_of_org", org)]
+        return records.totals([await self.stats(pool_id) for pool_id in pools])

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from holdfast.alarm import clock_off_s, said
 from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, Closing, Unavailable
@@ -30,6 +31,9 @@ _POISONED: Final = 5_000
 # Idempotency keys are kept for a day, and looked through every hour.
 _KEPT: Final = 24 * 3_600_000
 _FORGET: Final = 3_600_000
+
+# How often, at most, the machine's clock is compared with the database's.
+_WATCH_S: Final = 1.0
 
 Tick = Callable[[int], Awaitable[object]]
 Forget = Callable[[Instant], Awaitable[None]]
@@ -50,6 +54,8 @@ class Ticker:
         self._ticking: dict[int, asyncio.Task[None]] = {}
         self._left_alone: dict[int, Instant] = {}
         self._task: asyncio.Task[None] | None = None
+        self._leapt = False
+        self._watch_at = 0.0
 
     async def start(self) -> None:
         await self._store.listen(self.wake)
@@ -77,6 +83,7 @@ class Ticker:
         while True:
             try:
                 await self._sleep_until_due()
+                await self._watch_the_clock()
                 ticks = await self._start_ticks()
                 if ticks:
                     await asyncio.wait(ticks, timeout=_PATIENCE_S)
@@ -86,6 +93,19 @@ class Ticker:
             except Exception as error:  # noqa: BLE001  # without a ticker nothing would expire any more
                 log.warning("the ticker waits for the database: %s", error)
                 await asyncio.sleep(_PAUSE / 1000)
+
+    async def _watch_the_clock(self) -> None:
+        """Raise the alarm once for each leap of the machine's clock, and say when it is over."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._watch_at:
+            return
+        self._watch_at = loop.time() + _WATCH_S
+        ahead = await clock_off_s(self._store, self._clock)
+        if ahead and not self._leapt:
+            log.warning("the clock is wrong: %s (set it right, and nothing is lost)", said(ahead))
+        elif self._leapt and not ahead:
+            log.warning("the clock is right again")
+        self._leapt = bool(ahead)
 
     async def _forget_old_keys(self) -> None:
         now = self._clock.now()

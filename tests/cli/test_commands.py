@@ -23,6 +23,7 @@ def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
     assert refused.stdout == ""
     assert refused.stderr == (
         "refused (not_enough_room): Not enough seats available. Requested: 10, Available: 2\n"
+        "  Ask for fewer seats, or wait in line: --if-full wait.\n"
     )
 
 
@@ -49,7 +50,7 @@ def test_a_hold_is_confirmed_extended_and_cancelled(cli: Cli) -> None:
 def test_a_second_hold_names_the_first(cli: Cli) -> None:
     cli("pool", "create", "flight", "--preset", "checkout", "--size", "3")
     ann = cli.book("flight", "Ann")
-    said = cli("book", "flight", "ann", code=1)
+    said = cli("book", "flight", "ann", code=1).splitlines()[0]
     assert said == f"refused (already_holding): This party already has a live hold here: Ann ({ann})."
 
 
@@ -117,15 +118,25 @@ def test_a_change_can_be_looked_at_before_it_is_made(cli: Cli) -> None:
     cli("pool", "create", "ball", "--preset", "event_signup", "--size", "1")
     cli.book("ball", "Ann")
     cli.book("ball", "Bea")
-    told = cli("pool", "change", "ball", "--size", "main=2", "--dry-run")
+    told = cli("pool", "change", "ball", "--size", "2", "--dry-run")
     assert "Bea moves up from #1: held for" in told
     assert "Would be told:\n  Bea: a place" in told
     assert cli.json("pool", "show", "ball")["waiting"] == 1
-    assert cli("pool", "change", "ball", "--size", "main=2") == "ball is open: 2 seats."
-    refused = cli("pool", "change", "ball", "--size", "main=1", code=1)
+    assert cli("pool", "change", "ball", "--size", "2") == "ball is open: 2 seats."
+    refused = cli("pool", "change", "ball", "--size", "1", code=1)
     assert refused.startswith("refused (would_demote): 1 would lose their place.")
     assert "Bea (" in refused
-    assert cli("pool", "change", "ball", "--size", "main=1", "--allow-demotion").endswith("1 in line.")
+    assert cli("pool", "change", "ball", "--size", "1", "--allow-demotion").endswith("1 in line.")
+
+
+def test_a_size_is_said_alike_to_make_and_to_change_a_pool(cli: Cli) -> None:
+    for verb in ("create", "change"):
+        assert "3 seats" in cli("pool", verb, "yoga", "--size", "3")
+        assert "a 1 seat, b 2 seats" in cli("pool", verb, "two", "--quota", "a=1", "--quota", "b=2")
+    assert "two has several quotas: say --quota a=SEATS" in cli(
+        "pool", "change", "two", "--size", "3", code=2
+    )
+    assert "There is no pool 'nope'" in cli("pool", "change", "nope", "--size", "3", code=1)
 
 
 def test_a_pool_is_paused_opened_closed_and_cancelled(cli: Cli) -> None:
@@ -236,6 +247,18 @@ def test_the_same_key_books_once(cli: Cli) -> None:
     first = cli.json("book", "yoga", "ann", "--idempotency-key", "k1")
     assert cli.json("book", "yoga", "ann", "--idempotency-key", "k1") == first
     assert len(cli.json("bookings", "yoga")) == 1
+
+
+def test_commands_of_staff_take_a_key_too(cli: Cli) -> None:
+    create = ("pool", "create", "yoga", "--units", "12A", "--idempotency-key", "k1")
+    first = cli.json(*create)
+    assert cli.json(*create) == first
+    add = ("pool", "units", "add", "yoga", "12B", "--idempotency-key", "k2")
+    assert cli.json(*add) == cli.json(*add)
+    other = ("pool", "units", "add", "yoga", "12C", "--idempotency-key", "k2")
+    assert cli.json(*other, code=1)["refused"]["code"] == "idempotency_mismatch"
+    change = ("pool", "change", "yoga", "--title", "Yoga", "--idempotency-key", "k3")
+    assert cli.json(*change)["version"] == cli.json(*change)["version"]
 
 
 def test_bookings_are_listed_page_by_page(cli: Cli) -> None:

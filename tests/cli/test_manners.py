@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import typer.main
 
+from holdfast.cli.hints import next_step
 from holdfast.cli.main import app, main
+from holdfast.cli.menu import SECTIONS
+from holdfast.core.refusals import CODES, Refusal
 from tests.cli.conftest import Cli, Command
 
 
@@ -38,11 +43,22 @@ def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         ("pool create yoga --size ten", "'ten' is no size"),
         ("pool create yoga --size 1 --starts-at soon", "'soon' is no ISO 8601 date and time"),
         ("pool create yoga --size 1 --time-zone Mars/X", "There is no time zone 'Mars/X'"),
+        (
+            "pool create yoga --size 1 --time-zone Europe/Berlin --starts-at 2026-03-29T02:30",
+            "--starts-at: 2026-03-29T02:30 does not exist in Europe/Berlin: the clocks go forward then",
+        ),
+        (
+            "pool create yoga --size 1 --time-zone Europe/Berlin --opens-at 2026-10-25T02:30",
+            "--opens-at: 2026-10-25T02:30 is there twice in Europe/Berlin: the clocks go back then",
+        ),
         ("pool create yoga --size 1 --price 5", "'5' is no price, such as 150.00EUR"),
         ("pool create yoga --size 1 --price 5.001EUR", "EUR has 2 decimals"),
         ("pool create yoga --size 1 --policy offer_window", "'offer_window' should be KEY=VALUE"),
         ("pool create yoga --file nowhere.json", "nowhere.json cannot be read"),
         ("pool change yoga", "Say what to change"),
+        ("pool change yoga --size main=3", "'main=3' names a quota: say --quota main=3"),
+        ("pool change yoga --size 3 --quota main=3", "Say --size where there is one quota, or --quota"),
+        ("pool create yoga --size 3 --units 12A", "Say one of --size, --units and --quota"),
         ("book yoga ann --wants {", "This is no JSON"),
         ("extend K7PM2X 15x", "'15x' is no length, such as 90s, 15m, 24h or 1h30m"),
         ("move K7PM2X sideways", "'sideways' is neither front nor back"),
@@ -75,6 +91,72 @@ def test_looking_does_not_make_a_database(holdfast: Command, tmp_path: Any) -> N
 def test_a_postgres_without_our_schema_says_what_to_do(postgres_url: str) -> None:
     said = Cli(postgres_url)("stats", code=3)
     assert "run: holdfast migrate" in said
+
+
+def test_options_for_all_can_be_said_before_the_command_too(
+    holdfast: Command, tmp_path: Any, sqlite_url: str
+) -> None:
+    """Whatever is said last, or nearest to the command, counts; and more than what the environment says."""
+    there = ("--database", sqlite_url)
+    assert holdfast("pool", "create", "yoga", "--size", "1", *there).returncode == 0
+    ways = (
+        ("--json", *there, "pool", "list"),
+        (*there, "pool", "--json", "list"),
+        ("pool", *there, "list", "--json"),
+        ("pool", "list", *there, "--json"),
+        ("--database", f"sqlite:///{tmp_path}/other.db", "pool", "list", *there, "--json"),
+    )
+    answers = [holdfast(*words, database=f"sqlite:///{tmp_path}/nowhere.db") for words in ways]
+    assert {(answer.returncode, answer.stderr) for answer in answers} == {(0, "")}
+    assert len({answer.stdout for answer in answers}) == 1
+    assert json.loads(answers[0].stdout)[0]["key"] == "yoga"
+    units = holdfast(*there, "pool", "units", "--json", "list", "yoga")
+    assert units.stdout == "[]\n"
+
+
+def test_a_database_that_is_not_there_says_how_to_make_it(holdfast: Command, tmp_path: Any) -> None:
+    said = holdfast("--database", f"sqlite:///{tmp_path}/none.db", "pool", "list").stderr
+    assert "holdfast pool create makes it with its first pool" in said
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_refusal_has_a_next_step(code: str) -> None:
+    hint = next_step(Refusal(code, "No."))
+    assert hint.endswith("."), code
+    named = next_step(Refusal(code, "No.", None, {"booking": "b1gbxwqdk2n2k243c5t5"}), "x", {"pool": "yoga"})
+    assert "BOOKING" not in named
+    assert "POOL" not in named
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        ("pool show nope", "holdfast pool list shows the pools there are."),
+        ("booking nope", "holdfast bookings POOL shows a pool's bookings"),
+        ("book yoga ann", "Confirm or cancel that one first: holdfast confirm {ann}, holdfast cancel {ann}."),
+        ("book yoga bea --quota x", "holdfast pool show yoga shows the quotas there are."),
+        ("book yoga bea -n 5", "Ask for fewer seats, or wait in line: --if-full wait."),
+        ("pool change yoga --size 0", "Say --allow-demotion to do it all the same"),
+        ("pool change yoga --policy nope=1", "holdfast pool show yoga --json shows every field of a policy."),
+        ("bookings yoga --state nope", "holdfast bookings --help shows what can be said."),
+        ("claim {ann}", "holdfast booking {ann} shows how it stands, holdfast explain {ann} why."),
+    ],
+)
+def test_a_refusal_says_what_to_do_next(cli: Cli, arguments: str, step: str) -> None:
+    cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
+    ann = cli.book("yoga", "Ann")
+    said = cli(*arguments.format(ann=ann).split(), code=1).splitlines()
+    assert len(said) == 2
+    assert said[0].startswith("refused (")
+    assert said[1].startswith(f"  {step.format(ann=ann)}")
+
+
+def test_help_lists_every_command_under_a_heading(holdfast: Command) -> None:
+    said = holdfast("--help").stdout
+    listed = {name for names in SECTIONS.values() for name in names}
+    assert {path.split()[1] for path in COMMANDS} <= listed, "a new command needs a heading"
+    assert "Commands:" not in said
+    assert "Exit codes:" in said
 
 
 def test_version_and_help_need_no_database(holdfast: Command) -> None:
@@ -166,3 +248,16 @@ def test_whoever_stops_reading_is_not_shouted_at(sqlite_url: str) -> None:
     reader.stderr.close()
     reader.wait(timeout=60)
     assert said == ""
+
+
+def test_the_command_line_shows_a_clock_that_is_not_the_databases(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that starts with a wrong clock sees no leap; the database knows better."""
+    cli("pool", "create", "yoga", "--size", "3")
+    assert "clock" not in cli("stats", "yoga")
+    now: Any = time.time_ns
+    monkeypatch.setattr("time.time_ns", lambda: now() + 3_600 * 10**9)
+    for words in (("stats", "yoga"), ("stats",)):
+        assert "The clock is wrong: it is 3," in cli(*words)
+        assert 3_590 <= cli.json(*words)["clock_ahead_s"] <= 3_601

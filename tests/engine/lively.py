@@ -166,7 +166,7 @@ class Lively:
     async def resolve(self, pool: str) -> Any:
         """Decide on what came back; or give it to somebody."""
         entries = granted(await self.hf.log(pool, limit=1_000))
-        back = [entry["facts"] for entry in entries if entry["event"] == "HandedBack"]
+        back = [entry.facts for entry in entries if entry.event == "HandedBack"]
         if not back:
             return None
         opening = self.random.choice(back[-3:])["opening"]

@@ -12,6 +12,7 @@ COMMIT = b"COMMIT\x00"
 # What is decided ahead is written by one statement, which commits by itself.
 WHOLE = b"WITH seen AS"
 WRITTEN = b"SELECT 1\x00"
+LISTEN = b"LISTEN "
 
 
 class Proxy:
@@ -27,6 +28,8 @@ class Proxy:
         self._target = (parts.hostname, parts.port)
         self._parts = parts
         self._links: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._listening: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._silent: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
@@ -59,6 +62,10 @@ class Proxy:
         """From now on nothing gets through, in either direction, and nobody is told."""
         self._flowing.clear()
 
+    def silence_listeners(self) -> None:
+        """From now on nothing gets through on connections that listen, and nobody is told."""
+        self._silent |= self._listening
+
     def flow(self) -> None:
         self._flowing.set()
 
@@ -87,6 +94,10 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
+            if LISTEN in chunk:
+                self._listening.add(link)
+            if link in self._silent:
+                await asyncio.Event().wait()
             if self._commits(chunk):
                 self.commits += 1
                 if self.at_commit:
@@ -130,6 +141,8 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
+            if link in self._silent:
+                await asyncio.Event().wait()
             if self._deaf is link:
                 if COMMIT in chunk or WRITTEN in chunk:
                     self._unheard.set()

@@ -14,6 +14,7 @@ from holdfast.core.decide import decide
 from holdfast.core.model import Party
 from holdfast.errors import CommandFailed
 from holdfast.lane import BATCH_MAX, SHARE, Job, Lane
+from holdfast.records import QuotaUse
 from holdfast.store import loader, rows
 from tests.database import ask, dump, opened
 
@@ -110,7 +111,7 @@ async def test_a_command_that_cannot_be_decided_fails_alone(
     assert isinstance(got.pop("poison"), CommandFailed)
     assert [booking.state for booking in got.values()] == ["held"] * 4
     assert [b.party.id for b in granted(await hf.bookings("hot"))] == ["ann", "bea", "cyd", "dan"]
-    assert granted(await hf.stats("hot"))["quotas"] == {"main": {"used": 4, "room": 6}}
+    assert granted(await hf.stats("hot")).quotas == {"main": QuotaUse(4, 6)}
 
 
 async def test_a_command_that_the_database_refuses_fails_alone(
@@ -186,7 +187,7 @@ async def test_a_tick_that_fails_does_not_keep_commands_waiting_for_ever(
         with pytest.raises(CommandFailed):
             await asyncio.wait_for(hf.book("hot", "ann"), 5)
     assert granted(await hf.book("hot", "ann")).state == "held"
-    assert granted(await hf.stats("hot"))["bookings"] == {"expired": 6, "held": 1}
+    assert granted(await hf.stats("hot")).bookings == {"expired": 6, "held": 1}
 
 
 async def test_whole_batches_are_all_or_nothing(hf: Holdfast, database_url: str, monkeypatch: Any) -> None:

@@ -161,7 +161,7 @@ async def test_a_whole_line_that_runs_out_goes_in_pieces(url: str) -> None:
         while granted(await hf.pool("signup")).waiting:
             with few_rows(hf, 3 * loader.DUE_MAX):
                 await hf.tick("signup")
-        assert granted(await hf.stats("signup"))["bookings"]["expired"] >= ODD
+        assert granted(await hf.stats("signup")).bookings["expired"] >= ODD
 
 
 # Odd lines.
@@ -178,7 +178,7 @@ async def test_nobody_in_line_fits_the_one_free_seat(hf: Holdfast) -> None:
         granted(await hf.cancel(await someone(hf, "pairs", "confirmed")))
     with few_rows(hf):
         granted(await hf.cancel(await someone(hf, "pairs", "confirmed")))
-    assert granted(await hf.stats("pairs"))["offers_live"] == 1
+    assert granted(await hf.stats("pairs")).offers_live == 1
 
 
 async def test_everyone_had_a_turn_in_this_round(hf: Holdfast) -> None:

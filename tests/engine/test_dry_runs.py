@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Booking, Holdfast, Outcome, Refusal, granted
+from holdfast.records import QuotaUse
 from tests.database import dump, opened
 
 
@@ -40,7 +41,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 async def events_of(hf: Holdfast, pool: str, after: int) -> list[tuple[str, Any, str]]:
-    return [(e["event"], e["booking"], e["by"]) for e in granted(await hf.log(pool, after=after, limit=1000))]
+    return [(e.event, e.booking, e.by) for e in granted(await hf.log(pool, after=after, limit=1000))]
 
 
 def told(outcome: Outcome) -> tuple[list[Any], list[Any]]:
@@ -53,7 +54,7 @@ async def really(hf: Holdfast, pool: str, change: Mapping[str, Any]) -> tuple[li
     entries, messages = len(granted(await hf.log(pool))), len(granted(await hf.messages(pool)))
     granted(await hf.change_pool(pool, **change))
     sent = granted(await hf.messages(pool))[messages:]
-    return await events_of(hf, pool, entries), [(message["kind"], message["booking"]) for message in sent]
+    return await events_of(hf, pool, entries), [(message.kind, message.booking) for message in sent]
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -99,10 +100,7 @@ async def test_the_latest_of_each_quota_lose_their_place(hf: Holdfast) -> None:
     named = [granted(await hf.booking(name)).party.id for name in refused.facts["bookings"]]
     assert sorted(named) == [f"early {n}" for n in range(5)] + ["late 9"]
     granted(await hf.change_pool("tour", sizes=sizes, allow_demotion=True))
-    assert granted(await hf.stats("tour"))["quotas"] == {
-        "early": {"used": 0, "room": 0},
-        "late": {"used": 9, "room": 0},
-    }
+    assert granted(await hf.stats("tour")).quotas == {"early": QuotaUse(0, 0), "late": QuotaUse(9, 0)}
 
 
 async def test_who_is_past_the_deadline_is_not_demoted_in_place_of_another(hf: Holdfast) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast import Booking, Holdfast, PoolState, Refusal, granted
+from holdfast.staff_commands import StaffCommands
 from holdfast.store.writer import Writer
 from tests.database import SECRET, START, ask, dump, opened
 
@@ -87,6 +88,46 @@ async def test_every_command_with_a_key_is_done_once(hf: Holdfast, database_url:
     offer = granted(await hf.booking(bea.id, secret=True)).offer
     assert offer is not None
     await twice(hf.claim, offer.token, 1)
+
+
+async def test_every_command_of_staff_with_a_key_is_done_once(hf: Holdfast, database_url: str) -> None:
+    """Asked again it changes nothing and answers as before; asked otherwise under its key, it is refused."""
+    ways: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+
+    async def twice(method: Any, *args: Any, other: dict[str, Any], **options: Any) -> Any:
+        key = method.__name__
+        ways[key] = args, options
+        first = await method(*args, idempotency_key=key, **options)
+        rows = await dump(database_url)
+        assert await method(*args, idempotency_key=key, **options) == first
+        assert refused(await method(*args, idempotency_key=key, **options | other)) == "idempotency_mismatch"
+        assert await dump(database_url) == rows
+        return granted(first)
+
+    by: dict[str, Any] = {"by": "staff:olga"}
+    await twice(
+        hf.create_pool,
+        "chair",
+        preset="last_minute",
+        quotas={"main": ["a", "b"]},
+        other={"title": "The chair"},
+    )
+    await twice(hf.add_units, "chair", ["c"], other=by)
+    await twice(hf.close_unit, "chair", "c", other=by)
+    await twice(hf.change_pool, "chair", title="A chair", other={"title": "Another"})
+    olga, _, ann, bea = [granted(await hf.book("chair", who)) for who in ("olga", "pia", "ann", "bea")]
+    await twice(hf.move, bea.id, "front", other={"why": "asked"})
+    await twice(hf.fill, "chair", other={"steps": 1})
+    granted(await hf.cancel(olga.id))
+    granted(await hf.decline(bea.id))
+    granted(await hf.decline(ann.id))
+    opening = granted(await hf.openings("chair"))[0]
+    assert opening.state == "handed_back"
+    await twice(hf.resolve, "chair", opening.number, "free", other=by)
+    await twice(hf.offer, ann.id, other={"why": "asked"})
+    assert set(ways) == {name for name in vars(StaffCommands) if not name.startswith("_")}, (
+        "a new command of staff belongs here"
+    )
 
 
 async def test_a_refusal_is_an_answer_like_any_other(hf: Holdfast) -> None:

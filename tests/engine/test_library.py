@@ -78,7 +78,7 @@ async def story(hf: Told) -> None:
     await hf.cancel((await hf.bookings("chair", party="eve"))[0].id)
     await hf.decline((await hf.bookings("chair", state="offered"))[0].id)
     openings = await hf.openings("chair")
-    await hf.resolve("chair", openings[0]["number"], "free")
+    await hf.resolve("chair", openings[0].number, "free")
     await hf.advance(seconds=3600)
     await hf.tick()
     await hf.tick("gig")
@@ -86,6 +86,12 @@ async def story(hf: Told) -> None:
         for pool in ("gig", "chair", "nowhere"):
             await getattr(hf, lookup)(pool)
     await hf.pools()
+    await hf.totals()
+    await hf.export_csv("gig", "line")
+    await hf.import_csv("gig", "party_id\nivy\n", dry_run=True)
+    await hf.export_person("dan")
+    await hf.erase_person("dan", cancel=True, dry_run=True)
+    await hf.prune(30 * 86_400)
     await hf.position(dan.id)
     await hf.explain(dan.id)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from holdfast import Booking, Holdfast, Price, Refusal, granted
+from holdfast.records import QuotaUse, Stats
 from tests.database import dump, opened
 
 
@@ -81,17 +84,18 @@ async def test_bookings_are_found_by_state_and_party(hf: Holdfast) -> None:
     assert await found(state="cancelled") == [everyone[2].id]
     assert await found(party="party 2") == [everyone[2].id, again.id]
     assert await found(party="party 2", state="waiting") == [again.id]
-    assert await found(party="nobody") == await found(state="lost") == []
+    assert await found(party="nobody") == await found(state="expired") == []
     assert await found(limit=2) + await found(after=2) == await found()
+    assert await found(limit=2) + await found(after=everyone[0].reference) == await found()
 
 
 async def test_the_log_comes_page_by_page_and_is_chained(hf: Holdfast) -> None:
     await crowd(hf, 10)
     whole = granted(await hf.log("gig"))
-    assert [entry["seq"] for entry in whole] == list(range(1, 13))
-    assert [entry["event"] for entry in whole] == ["PoolCreated", "Held", *["Joined"] * 10]
+    assert [entry.seq for entry in whole] == list(range(1, 13))
+    assert [entry.event for entry in whole] == ["PoolCreated", "Held", *["Joined"] * 10]
     assert granted(await hf.log("gig", after=5, limit=3)) == whole[5:8]
-    assert len({entry["hash"] for entry in whole}) == 12
+    assert len({entry.hash for entry in whole}) == 12
     assert "party 3" in str(whole), "the caller's own id is in the log, and nothing else about a person"
 
 
@@ -114,20 +118,20 @@ async def test_the_figures_of_a_pool(hf: Holdfast) -> None:
     granted(await hf.book("gig", "cyd", quota="main"))
     granted(await hf.book("gig", "dan", quota="main"))
     granted(await hf.book("gig", "eve", 3, quota="vip"))
-    assert granted(await hf.stats("gig")) == {
-        "active_holds": 3,
-        "expired_holds": 0,
-        "total_held_seats": 6,
-        "holds_expiring_soon": 1,
-        "bookings": {"held": 3, "confirmed": 1, "waiting": 1},
-        "waiting": 1,
-        "offers_live": 0,
-        "offers": {},
-        "quotas": {"main": {"used": 4, "room": 0}, "vip": {"used": 3, "room": None}},
-    }
+    assert granted(await hf.stats("gig")) == Stats(
+        active_holds=3,
+        expired_holds=0,
+        total_held_seats=6,
+        holds_expiring_soon=1,
+        bookings={"held": 3, "confirmed": 1, "waiting": 1},
+        waiting=1,
+        offers_live=0,
+        offers={},
+        quotas={"main": QuotaUse(4, 0), "vip": QuotaUse(3, None)},
+    )
     granted(await hf.cancel(ann.id))
     figures = granted(await hf.stats("gig"))
-    assert (figures["offers_live"], figures["offers"], figures["bookings"]["offered"]) == (1, {"live": 1}, 1)
+    assert (figures.offers_live, figures.offers, figures.bookings["offered"]) == (1, {"live": 1}, 1)
 
 
 async def test_holds_past_their_time_are_counted_until_they_are_released(hf: Holdfast) -> None:
@@ -136,9 +140,9 @@ async def test_holds_past_their_time_are_counted_until_they_are_released(hf: Hol
     clock: Any = hf.clock
     clock.move_to(clock.now() + 15 * 60_000)
     figures = granted(await hf.stats("gig"))
-    assert (figures["active_holds"], figures["expired_holds"], figures["total_held_seats"]) == (0, 1, 2)
+    assert (figures.active_holds, figures.expired_holds, figures.total_held_seats) == (0, 1, 2)
     assert await hf.tick() == 1
-    assert granted(await hf.stats("gig"))["expired_holds"] == 0
+    assert granted(await hf.stats("gig")).expired_holds == 0
 
 
 async def test_placement_follows_the_order(hf: Holdfast) -> None:
@@ -258,3 +262,30 @@ async def test_free_units_are_found_to_the_last(database_url: str, monkeypatch: 
         assert isinstance(refused, Refusal)
         assert refused.facts == {"requested": 3, "available": 2}
         assert granted(await hf.book("hall", "just right", 2)).units == ("s7", "s8")
+
+
+async def test_log_openings_messages_and_figures_are_values(hf: Holdfast) -> None:
+    """Nobody can change what was read, and it turns into JSON with instants as everywhere else."""
+    granted(await hf.create_pool("chair", preset="last_minute", quotas={"main": ["2 pm"]}))
+    olga, ann = [granted(await hf.book("chair", who)) for who in ("olga", "ann")]
+    granted(await hf.cancel(olga.id))
+    entry, opening = granted(await hf.log("chair"))[-1], granted(await hf.openings("chair"))[0]
+    message, stats = granted(await hf.messages("chair"))[-1], granted(await hf.stats("chair"))
+    assert (entry.event, entry.booking, entry.by) == ("Offered", ann.id, "rule")
+    assert (opening.unit, opening.state, opening.opened_at) == ("2 pm", "open", entry.at)
+    assert (message.kind, message.booking, message.created_at) == ("offer", ann.id, entry.at)
+    assert stats.quotas == {"main": QuotaUse(1, 0)}
+    for value in (entry, opening, message, stats):
+        with pytest.raises(AttributeError):
+            value.kind = "other"  # type: ignore[union-attr]
+    assert json.loads(msgspec.json.encode(entry))["at"] == "2027-01-15T08:00:00Z"
+
+
+async def test_the_figures_of_all_pools_are_their_sums(hf: Holdfast) -> None:
+    for pool in ("gig", "gala"):
+        granted(await hf.create_pool(pool, preset="class_waitlist", quotas={"main": 2}))
+        granted(await hf.book(pool, "ann", 2))
+        granted(await hf.book(pool, "bea"))
+    totals = await hf.totals()
+    assert (totals.pools, totals.active_holds, totals.total_held_seats, totals.waiting) == (2, 2, 4, 2)
+    assert totals.bookings == {"held": 2, "waiting": 2}

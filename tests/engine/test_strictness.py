@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
+from holdfast import Holdfast, Refusal, TestClock, granted
 from holdfast.core.policy import Policy
 from tests.verified import assert_verified
 
@@ -61,10 +62,100 @@ async def test_a_quota_with_seats_set_aside_stays(hf: Holdfast) -> None:
     granted(await hf.cancel(olga.id))
     granted(await hf.decline(ann.id))
     granted(await hf.cancel(ann.id))
-    assert [it["state"] for it in granted(await hf.openings("two"))] == ["handed_back"]
+    assert [it.state for it in granted(await hf.openings("two"))] == ["handed_back"]
     refused = await hf.change_pool("two", quotas={"a": 1})
     assert isinstance(refused, Refusal)
     assert refused.field == "quotas"
+
+
+NONSENSE: list[Any] = [-1, 0, 1.5, True, "5", None, 2**31, float("nan")]
+
+
+@pytest.mark.parametrize("limit", NONSENSE)
+async def test_a_limit_is_a_whole_number_from_one_up(hf: Holdfast, limit: Any) -> None:
+    for read in (hf.pools, *(partial(it, "p") for it in (hf.bookings, hf.line, hf.log, hf.messages))):
+        refused = await read(limit=limit)
+        assert isinstance(refused, Refusal), read
+        assert (refused.code, refused.field) == ("invalid", "limit")
+
+
+async def test_a_cursor_is_what_it_says(hf: Holdfast) -> None:
+    ann = granted(await hf.book("p", "ann"))
+    granted(await hf.create_pool("other", preset="checkout", quotas={"m": 2}))
+    calls: list[Any] = [hf.pools(after=after) for after in ("nope", "p", 5, b"x")]
+    calls += [hf.bookings("p", after=after) for after in ("nope", -1, 1.0, None, True)]
+    calls += [hf.bookings("other", after=ann.id)]
+    calls += [hf.line("p", after=after) for after in ("1", -1, True, None)]
+    calls += [hf.log("p", after=after) for after in ("1", -1, 2**63)]
+    calls += [hf.messages("p", after=after) for after in ("nope", 5, "p-1-1")]
+    for answer in await asyncio.gather(*calls):
+        assert isinstance(answer, Refusal)
+        assert (answer.code, answer.field) == ("invalid", "after")
+
+
+@pytest.mark.parametrize("state", ["nonsense", "Held", "", 5, ["held"]])
+async def test_a_state_that_is_none_is_refused_and_the_states_are_named(hf: Holdfast, state: Any) -> None:
+    refused = await hf.bookings("p", state=state)
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.field) == ("invalid", "state")
+    assert "waiting, offered, held, confirmed" in refused.sentence
+
+
+async def test_messages_come_page_by_page(hf: Holdfast) -> None:
+    for who in ("ann", "bea", "cyd", "dan"):
+        granted(await hf.book("p", who))
+    everything = granted(await hf.messages("p"))
+    assert len(everything) >= 2
+    assert granted(await hf.messages("p", after=everything[0].id)) == everything[1:]
+    assert granted(await hf.messages("p", after=everything[-1].id)) == []
+
+
+@pytest.mark.parametrize("pool", ["nope", "", 5, b"p", ["p"]])
+async def test_a_tick_of_a_pool_that_is_none_is_refused(hf: Holdfast, pool: Any) -> None:
+    refused = await hf.tick(pool)
+    assert isinstance(refused, Refusal)
+    assert refused.code == "unknown"
+
+
+async def test_time_moves_by_numbers_of_seconds_and_on_a_test_clock_alone(database_url: str) -> None:
+    async with Holdfast.open(database_url, clock=TestClock(1_800_000_000_000)) as hf:
+        for wrong in (-1, "5", True, float("nan"), float("inf"), None):
+            refused = await hf.advance(seconds=wrong)  # type: ignore[arg-type]
+            assert isinstance(refused, Refusal)
+            assert (refused.code, refused.field) == ("invalid", "seconds")
+        for wrong in ("tomorrow", "2027-01-15T09:00", -5, True, 1.5):
+            refused = await hf.advance(wrong)  # type: ignore[arg-type]
+            assert isinstance(refused, Refusal)
+            assert (refused.code, refused.field) == ("invalid", "to")
+        assert hf.clock.now() == 1_800_000_000_000
+        assert await hf.advance("2027-01-15T09:00Z") is None
+        assert hf.clock.now() == 1_800_003_600_000
+    async with Holdfast.open(database_url, ticker=False) as hf:
+        refused = await hf.advance(seconds=5)
+        assert isinstance(refused, Refusal)
+        assert refused.code == "not_possible"
+
+
+@pytest.mark.parametrize(
+    ("field", "call"),
+    [
+        ("sizes", lambda hf: hf.change_pool("p", sizes=[5])),
+        ("sizes.m", lambda hf: hf.change_pool("p", sizes={"m": "5"})),
+        ("dry_run", lambda hf: hf.change_pool("p", title="x", dry_run="no")),
+        ("units", lambda hf: hf.create_pool("q", quotas={"m": []}, units="ab")),
+        ("units", lambda hf: hf.create_pool("q", quotas={"m": []}, units=None)),
+        ("units", lambda hf: hf.add_units("p", "ab")),
+        ("units", lambda hf: hf.add_units("p", None)),
+        ("secret", lambda hf: hf.booking("K7PM2X", secret="yes")),
+        ("idempotency_key", lambda hf: hf.fill("p", idempotency_key=5)),
+        ("idempotency_key", lambda hf: hf.fill("p", idempotency_key="")),
+    ],
+)
+async def test_what_is_of_the_wrong_kind_is_refused_by_its_field(hf: Holdfast, field: str, call: Any) -> None:
+    refused = await call(hf)
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.field) == ("invalid", field)
+    assert len(granted(await hf.log("p"))) == 1
 
 
 @pytest.mark.parametrize("name", [None, 5, b"b", ["p"], {}])

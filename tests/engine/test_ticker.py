@@ -242,3 +242,53 @@ async def outlive_a_cut(url: str) -> None:
         # It listens again, too.
         bea = await hold(elsewhere, "another")
         await until(lambda: is_in(elsewhere, bea, "expired"))
+
+
+async def heard_after_silence(url: str, seconds: float) -> bool:
+    """Whether a ticker hears of an earlier deadline when its listening connection has died in silence."""
+    async with (
+        proxied(url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET) as hf,
+        Holdfast.open(url, secret=SECRET, ticker=False) as elsewhere,
+    ):
+        await hold(hf, "later", window_s=3_600)
+        await asyncio.sleep(0.3)
+        proxy.silence_listeners()
+        ann = await hold(elsewhere, "sooner")
+        try:
+            async with asyncio.timeout(seconds):
+                while not await is_in(elsewhere, ann, "expired"):
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            return False
+        return True
+
+
+async def test_a_listening_connection_that_dies_in_silence_is_noticed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long before the look that a ticker takes every half a minute."""
+    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 0.2)
+    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_DEADLINE_S", 0.3)
+    assert await heard_after_silence(postgres_url, 10)
+
+
+async def test_control_without_a_pulse_nobody_notices(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 3_600)
+    assert not await heard_after_silence(postgres_url, 4)
+
+
+async def test_a_pulse_does_not_disturb_a_connection_that_is_there(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 0.01)
+    async with (
+        Holdfast.open(postgres_url, secret=SECRET) as hf,
+        Holdfast.open(postgres_url, secret=SECRET, ticker=False) as elsewhere,
+    ):
+        await hold(hf, "later", window_s=3_600)
+        await asyncio.sleep(0.5)
+        ann = await hold(elsewhere, "sooner")
+        await until(lambda: is_in(elsewhere, ann, "expired"))

@@ -40,7 +40,7 @@ async def test_text_is_kept_as_it_is(hf: Holdfast, text: str) -> None:
     assert [b.id for b in granted(await hf.bookings("chair", party=text))] == [made.id]
     granted(await hf.cancel(made.id, why=text, by=f"staff:{text[:50]}"))
     entry = granted(await hf.log("chair"))[-1]
-    assert (entry["facts"]["why"], entry["by"]) == (text, f"staff:{text[:50]}")
+    assert (entry.facts["why"], entry.by) == (text, f"staff:{text[:50]}")
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)

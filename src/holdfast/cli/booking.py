@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, DryRun, Json, Key, Pool, Staff, Why, examples
+from holdfast.cli.options import Booking, Database, DryRun, Json, Key, Limit, Pool, Staff, Why, examples
 
 if TYPE_CHECKING:
     from holdfast import shapes
@@ -280,19 +280,14 @@ def listing(
     after: Annotated[
         str | None, typer.Option("--after", metavar="BOOKING", help="Go on behind this one.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
     """List a pool's bookings, the oldest first."""
 
     async def ask(hf: Holdfast) -> list[shapes.Booking] | Refusal:
-        from holdfast.core.refusals import Refusal
-
-        key = await hf.reads.booking_key(after, hf.org) if after is not None else (0, 0)
-        if isinstance(key, Refusal):
-            return key
-        return await hf.bookings(pool, state=state, party=party, after=key[1], limit=limit)
+        return await hf.bookings(pool, state=state, party=party, after=after or 0, limit=limit)
 
     async def said(hf: Holdfast, found: list[shapes.Booking]) -> str:
         return await tell.people(hf, pool, found) if found else "No bookings."

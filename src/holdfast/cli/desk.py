@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import typer
 
+from holdfast.cli.hints import next_step
+from holdfast.cli.options import heard
 from holdfast.cli.words import clean, listed, name_of
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ async def _naming(hf: Holdfast, refusal: Refusal) -> Refusal:
 
     from holdfast.shapes import Booking
 
-    if refusal.code not in _NAMING:
+    if refusal.code not in _NAMING and "bookings" not in refusal.facts:
         return refusal
     ids = [refusal.facts["booking"]] if "booking" in refusal.facts else refusal.facts.get("bookings", [])
     found = [await hf.booking(name) for name in ids[:_NAMED_MAX]]
@@ -92,7 +94,8 @@ def _must_exist(url: str) -> None:
     from holdfast.store.sqlite.store import path_of
 
     if url.startswith("sqlite:///") and not Path(path_of(url)).exists():
-        fail(f"there is no database {path_of(url)} yet (make it with: holdfast migrate)", UNAVAILABLE)
+        made = "holdfast pool create makes it with its first pool, holdfast migrate makes it empty"
+        fail(f"there is no database {path_of(url)} yet: {made}", UNAVAILABLE)
 
 
 def encoded(answer: object) -> str:
@@ -108,6 +111,8 @@ def refuse(refusal: Refusal, as_json: bool) -> NoReturn:
         say(encoded({"refused": facts | {"field": refusal.field, "facts": refusal.facts}}))
     else:
         print(f"refused ({refusal.code}): {clean(refusal.sentence)}", file=sys.stderr)
+        if hint := next_step(refusal, *heard()):
+            print(f"  {hint}", file=sys.stderr)
     raise typer.Exit(REFUSED)
 
 

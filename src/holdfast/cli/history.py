@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holdfast.cli import desk, tell
 from holdfast.cli.narrate import QUIET, Narrator, names_in, numbers_in
-from holdfast.cli.options import Booking, Database, Json, Pool, examples
+from holdfast.cli.options import Booking, Database, Json, Limit, Pool, examples
 from holdfast.cli.words import clean, columns, style
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
+    from holdfast.records import LogEntry
     from holdfast.shapes import Explanation
 
 _TONES = {"good": ("green",), "bad": ("red",), "ask": ("yellow",), "plain": ()}
@@ -29,7 +29,7 @@ def log(
     after: Annotated[
         int, typer.Option("--after", min=0, metavar="NUMBER", help="Go on behind this entry.")
     ] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     everything: Annotated[
         bool, typer.Option("--all", help="Also what is there only for replaying the log.")
     ] = False,
@@ -38,25 +38,25 @@ def log(
 ) -> None:
     """Show what happened in a pool, in order, and by whom."""
 
-    async def said(hf: Holdfast, entries: list[dict[str, Any]]) -> str:
+    async def said(hf: Holdfast, entries: list[LogEntry]) -> str:
         return await told(hf, pool, entries, everything) if entries else "Nothing has happened yet."
 
     desk.serve(database, as_json, lambda hf: hf.log(pool, after=after, limit=limit), said)
 
 
-async def told(hf: Holdfast, pool: str, entries: list[dict[str, Any]], everything: bool) -> str:
+async def told(hf: Holdfast, pool: str, entries: list[LogEntry], everything: bool) -> str:
     """The log as a table: number, time, by whom, what."""
     times = await tell.times_of(hf, pool)
     narrator = Narrator(
-        await names_in(hf, pool, numbers_in(entry["facts"] for entry in entries)),
+        await names_in(hf, pool, numbers_in(entry.facts for entry in entries)),
         await tell.openings_of(hf, pool),
     )
     rows = []
     for entry in entries:
-        it = narrator.tell(entry["event"], entry["facts"], entry["by"])
-        if everything or entry["event"] not in QUIET:
-            at = style(times.full(datetime.fromisoformat(entry["at"])), "dim")
-            rows.append((entry["seq"], at, clean(entry["by"]), style(it.alone, *_TONES[it.tone])))
+        it = narrator.tell(entry.event, entry.facts, entry.by)
+        if everything or entry.event not in QUIET:
+            at = style(times.full(entry.at), "dim")
+            rows.append((entry.seq, at, clean(entry.by), style(it.alone, *_TONES[it.tone])))
     return columns(rows, right=[0]) or "Nothing to tell."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, Json, Pool, Staff, Why, examples
+from holdfast.cli.options import Booking, Database, Json, Key, Limit, Pool, Staff, Why, examples
 
 if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
@@ -33,7 +33,7 @@ def line(
     after: Annotated[
         int, typer.Option("--after", min=0, metavar="POSITION", help="Go on behind this position.")
     ] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
@@ -49,12 +49,16 @@ def line(
 
 
 def offer(
-    booking: Booking, why: Why = "", staff: Staff = None, database: Database = None, as_json: Json = False
+    booking: Booking,
+    why: Why = "",
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
 ) -> None:
     """Offer free room to one waiting booking now, out of turn."""
-    desk.serve(
-        database, as_json, lambda hf: hf.offer(booking, why=why, by=options.member(staff)), tell.booking
-    )
+    asked: dict[str, Any] = {"why": why, "by": options.member(staff), "idempotency_key": idempotency_key}
+    desk.serve(database, as_json, lambda hf: hf.offer(booking, **asked), tell.booking)
 
 
 def move(
@@ -67,6 +71,7 @@ def move(
         typer.Option("--after", metavar="BOOKING", help="Right behind this other booking instead."),
     ] = None,
     why: Why = "",
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -76,13 +81,17 @@ def move(
         raise options.bad("front|back", f"{to!r} is neither front nor back.")
     if to and after:
         raise options.bad("--after", "Say front, back or --after, not two of them.")
-    asked: dict[str, Any] = {"after": after, "why": why, "by": options.member(staff)}
+    asked: dict[str, Any] = {"why": why, "by": options.member(staff), "idempotency_key": idempotency_key}
+    asked["after"] = after
     desk.serve(database, as_json, lambda hf: hf.move(booking, to or "front", **asked), tell.booking)
 
 
 def fill(
     pool: Pool,
-    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after so many steps.")] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, metavar="NUMBER", help="Stop after so many steps.")
+    ] = None,
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -90,7 +99,7 @@ def fill(
     """Give free room to the line. It happens by itself; this says what there was to do."""
 
     async def ask(hf: Holdfast) -> Outcome | Refusal:
-        return await hf.fill(pool, steps, by=options.member(staff))
+        return await hf.fill(pool, steps, by=options.member(staff), idempotency_key=idempotency_key)
 
     async def said(hf: Holdfast, outcome: Outcome) -> str:
         return await tell.outcome(hf, pool, outcome, dry_run=False)

@@ -11,20 +11,24 @@ import typer
 from holdfast.cli import (
     booking,
     demo,
+    files,
     history,
     line,
     maintenance,
     openings,
     overview,
+    person,
     pool,
     stats,
     units,
     verify,
 )
-from holdfast.cli.options import examples
+from holdfast.cli.menu import Menu
+from holdfast.cli.options import Database, Json, examples
 
 app = typer.Typer(
     name="holdfast",
+    cls=Menu,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -37,7 +41,8 @@ app = typer.Typer(
         "holdfast book yoga ann --name Ann",
         "holdfast line yoga",
         "holdfast explain K7PM2X",
-    ),
+    )
+    + "\n\n\b\nExit codes:\n  0 yes · 1 refused · 2 asked wrongly · 3 the database cannot be used",
 )
 
 
@@ -54,11 +59,13 @@ def holdfast(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
+    database: Database = None,
+    as_json: Json = False,
 ) -> None:
     pass
 
 
-for part in (demo, pool, booking, line, openings, history, stats, maintenance, verify):
+for part in (demo, pool, booking, line, openings, history, stats, files, person, maintenance, verify):
     part.register(app)
 for part in (overview, units):
     part.register(pool.app)

@@ -81,6 +81,8 @@ class Narrator:
     def __init__(self, names: Mapping[int | str, str], openings: Mapping[int, str] | None = None) -> None:
         self.names = names
         self.openings = dict(openings or {})
+        # The pool's status as far as it was told.
+        self.status = ""
 
     def tell(self, kind: str, facts: Facts, by: str = "") -> Told:
         if kind == "OpeningStarted" and facts.get("unit"):
@@ -231,8 +233,11 @@ def _changed(n: Narrator, facts: Facts, by: str) -> Told:
     pool = facts.get("pool")
     if pool is None:
         return Told(f"the pool is changed{_why(facts)}")
-    if pool["status"] != "open":
+    was, n.status = n.status, pool["status"]
+    if pool["status"] != "open" and pool["status"] != was:
         return Told(f"the pool is {pool['status']}{_why(facts)}")
+    if was not in ("", "open") and pool["status"] == "open":
+        return Told(f"the pool is open again{_why(facts)}")
     sizes = [f"{clean(quota['key'])} {_size(quota)}" for quota in pool["quotas"] if not quota["by_units"]]
     sizes += [f"open {pool['open_size']}"] if pool["open_size"] else []
     return Told(f"the pool is changed{f' ({listed(sizes)})' if sizes else ''}{_why(facts)}")
@@ -254,10 +259,17 @@ def _units_added(n: Narrator, facts: Facts, by: str) -> Told:
     return Told(f"{'units' if several else 'unit'} {listed(labels)} {'are' if several else 'is'} opened")
 
 
+def _erased(n: Narrator, facts: Facts, by: str) -> Told:
+    whose = count(len(facts["bookings"]), "booking")
+    redacted = count(len(facts["entries"]), "entry", "entries")
+    return Told(f"the person behind {whose} is forgotten ({redacted} redacted)")
+
+
 _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "PoolCreated": _created,
     "PoolChanged": _changed,
     "UnitsAdded": _units_added,
+    "Erased": _erased,
     "UnitClosed": lambda n, facts, by: Told(f"unit {clean(facts['label'])} is closed"),
     "Joined": _joined,
     "Held": _held,

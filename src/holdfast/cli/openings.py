@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Database, Json, Pool, Staff, examples
+from holdfast.cli.options import Database, Json, Key, Pool, Staff, examples
 from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def needs_you(
     """List what nobody took, for staff to decide."""
 
     async def ask(hf: Holdfast) -> list[dict[str, Any]] | Refusal:
+        from msgspec.structs import asdict
+
         from holdfast.core.refusals import Refusal
 
         keys = [pool] if pool is not None else [state.key for state in await tell.all_pools(hf)]
@@ -52,12 +54,10 @@ def needs_you(
             openings = await hf.openings(key)
             if isinstance(openings, Refusal):
                 return openings
-            found += [{"pool": key, **it} for it in openings if every or it["state"] == "handed_back"]
+            found += [{"pool": key, **asdict(it)} for it in openings if every or it.state == "handed_back"]
         return found
 
     async def said(hf: Holdfast, openings: list[dict[str, Any]]) -> str:
-        from datetime import datetime
-
         rows = []
         for it in openings:
             times = await tell.times_of(hf, it["pool"])
@@ -66,7 +66,7 @@ def needs_you(
                 if it["unit"]
                 else f"{count(it['quantity'], 'seat')} of {clean(it['quota'])}"
             )
-            since = times.moment(datetime.fromisoformat(it["opened_at"]), zone=False)
+            since = times.moment(it["opened_at"], zone=False)
             state = it["state"].replace("_", " ") if every else ""
             note = it["note"] or count(it["tries"], "offer")
             rows.append((it["pool"], it["number"], what, state, f"free since {since}", clean(note)))
@@ -87,6 +87,7 @@ def resolve(
             metavar="again|free|close", help="Offer it again, leave it to whoever comes, or close it."
         ),
     ],
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -98,6 +99,5 @@ def resolve(
     async def said(hf: Holdfast, state: PoolState) -> str:
         return f"Opening {opening} of {state.key} {_DONE[action]}."
 
-    desk.serve(
-        database, as_json, lambda hf: hf.resolve(pool, opening, action, by=options.member(staff)), said
-    )
+    asked: dict[str, Any] = {"by": options.member(staff), "idempotency_key": idempotency_key}
+    desk.serve(database, as_json, lambda hf: hf.resolve(pool, opening, action, **asked), said)

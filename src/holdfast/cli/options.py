@@ -5,22 +5,50 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Annotated, Any, Final
-from zoneinfo import ZoneInfo
 
 import typer
 
 from holdfast.cli.words import decimals_of
 
 DATABASE_HELP: Final = (
-    "Address of the database: sqlite:///file.db or postgresql://…  [default: sqlite:///holdfast.db]"
+    "Address of the database: sqlite:///file.db or postgresql://…"
+    "  [default: what HOLDFAST_DATABASE_URL says, else sqlite:///holdfast.db]"
 )
 
+
+# The command that is being carried out; every command passes by here, for each can be asked for JSON.
+_heard: ContextVar[typer.Context | None] = ContextVar("heard", default=None)
+
+
+def heard() -> tuple[str, Mapping[str, Any]]:
+    """The command as it was called, and what was said to it."""
+    ctx = _heard.get()
+    return ("holdfast", {}) if ctx is None else (ctx.command_path, ctx.params)
+
+
+def _said_before(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+    """The option as it is said here, or as it was said before the command."""
+    _heard.set(ctx)
+    while not value and ctx.parent is not None:
+        ctx = ctx.parent  # type: ignore[assignment]
+        value = ctx.params.get(param.name or "") or value
+    return value
+
+
 Database = Annotated[
-    str | None, typer.Option("--database", envvar="HOLDFAST_DATABASE_URL", metavar="URL", help=DATABASE_HELP)
+    str | None,
+    typer.Option("--database", metavar="URL", callback=_said_before, help=DATABASE_HELP),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for programs.")]
+Json = Annotated[bool, typer.Option("--json", callback=_said_before, help="Answer with JSON, for programs.")]
+
+
+def common(database: Database = None, as_json: Json = False) -> None:
+    """What a group of commands takes before the command, as each command does behind it."""
+
+
 Staff = Annotated[
     str | None,
     typer.Option("--staff", metavar="NAME", help="Act as this member of staff; the log keeps the name."),
@@ -28,6 +56,7 @@ Staff = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would happen and who would be told; change nothing.")
 ]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, metavar="NUMBER", help="So many at most.")]
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, for the log.")]
 Pool = Annotated[str, typer.Argument(metavar="POOL", help="The pool's key or id.")]
 Booking = Annotated[
@@ -41,6 +70,16 @@ Key = Annotated[
         help="Asked twice with the same key, it is done once and answered twice.",
     ),
 ]
+
+
+# What the fields with times are called on the command line.
+_OPTIONS: Final = {
+    "opens_at": "--opens-at",
+    "closes_at": "--closes-at",
+    "starts_at": "--starts-at",
+    "from_at": "--from",
+    "until_at": "--until",
+}
 
 
 def examples(*lines: str) -> str:
@@ -74,14 +113,20 @@ def instant(text: str | None, option: str) -> datetime | None:
 
 def in_zone(fields: Mapping[str, Any], zone: str) -> dict[str, Any]:
     """The fields with times that came without an offset put into a time zone."""
+    from holdfast.inputs import Bad, local_instant
+    from holdfast.inputs import zone as known
+
     try:
-        there = ZoneInfo(zone)
-    except (ValueError, OSError, KeyError):
-        raise bad("--time-zone", f"There is no time zone {zone!r}.") from None
-    return {
-        name: value.replace(tzinfo=there) if isinstance(value, datetime) and value.tzinfo is None else value
-        for name, value in fields.items()
-    }
+        known(zone)
+    except Bad as error:
+        raise bad("--time-zone", str(error)) from None
+    try:
+        return {
+            name: local_instant(value, zone, name) if isinstance(value, datetime) else value
+            for name, value in fields.items()
+        }
+    except Bad as error:
+        raise bad(_OPTIONS.get(error.refusal.field or "", "TIME"), str(error).partition(": ")[2]) from None
 
 
 def seconds(text: str | None, option: str) -> int | None:
@@ -125,6 +170,8 @@ def size(text: str, option: str) -> int | None:
     """A number of seats, or unlimited."""
     if text == "unlimited":
         return None
+    if "=" in text and option == "--size":
+        raise bad(option, f"{text!r} names a quota: say --quota {text}.")
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise bad(option, f"{text!r} is no size: a whole number, or unlimited.")
     return int(text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from holdfast.cli import desk, tell
-from holdfast.cli.options import Database, Json, Pool, examples
+from holdfast.cli.options import Database, Json, Limit, Pool, examples
 from holdfast.cli.rules import describe
 from holdfast.cli.words import clean, columns, count, price, style
 
@@ -70,7 +70,7 @@ def _instants(pool: PoolState) -> list[tuple[str, Any]]:
 
 
 def listing(
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 100,
+    limit: Limit = 100,
     database: Database = None,
     as_json: Json = False,
 ) -> None:

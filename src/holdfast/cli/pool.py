@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Database, DryRun, Json, Pool, Staff, Why, examples
+from holdfast.cli.options import Database, DryRun, Json, Key, Pool, Staff, Why, examples
 from holdfast.cli.overview import room_of
 from holdfast.cli.words import style
 
@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     from holdfast.shapes import Outcome, PoolState
 
 app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Make pools, look at them, change them.",
     epilog=examples("holdfast pool create yoga --preset class_waitlist --size 12", "holdfast pool show yoga"),
 )
 
+Size = Annotated[
+    str | None,
+    typer.Option("--size", metavar="SEATS", help="So many seats, or unlimited, where there is one quota."),
+]
+Quotas = Annotated[
+    list[str] | None,
+    typer.Option("--quota", metavar="KEY=SEATS", help="A share of the pool, and its size. Repeatable."),
+]
 Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="What people read.")]
 OpenSize = Annotated[
     int | None,
@@ -78,20 +87,12 @@ def create(
             "  [default: checkout]",
         ),
     ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            "--size", metavar="SEATS", help="So many seats, or unlimited; short for --quota main=SEATS."
-        ),
-    ] = None,
+    size: Size = None,
     units: Annotated[
         str | None,
         typer.Option("--units", metavar="LABELS", help="These units: 12A,12B. Empty to add them later."),
     ] = None,
-    quota: Annotated[
-        list[str] | None,
-        typer.Option("--quota", metavar="KEY=SEATS", help="A share of the pool. Repeatable."),
-    ] = None,
+    quota: Quotas = None,
     policy: Rules = None,
     title: Title = None,
     open_size: OpenSize = None,
@@ -104,6 +105,7 @@ def create(
         Path | None,
         typer.Option("--file", metavar="FILE", help="More of it, as the JSON object that programs send."),
     ] = None,
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -111,6 +113,8 @@ def create(
     """Make a pool. An empty database is set up first."""
     fields = _document(file) | _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
     quotas = options.pairs(quota, "--quota", options.size)
+    if sum(given is not None for given in (size, units)) + bool(quotas) > 1:
+        raise options.bad("--size", "Say one of --size, --units and --quota.")
     if size is not None:
         quotas["main"] = options.size(size, "--size")
     if units is not None:
@@ -126,7 +130,7 @@ def create(
     desk.serve(
         database,
         as_json,
-        lambda hf: hf.create_pool(key, by=options.member(staff), **fields),
+        lambda hf: hf.create_pool(key, by=options.member(staff), idempotency_key=idempotency_key, **fields),
         _made,
         create=True,
     )
@@ -171,17 +175,16 @@ async def _made(hf: Holdfast, pool: PoolState) -> str:
 
 @app.command(
     epilog=examples(
-        "holdfast pool change yoga --size main=14",
-        "holdfast pool change yoga --size main=8 --allow-demotion --dry-run",
+        "holdfast pool change yoga --size 14",
+        "holdfast pool change yoga --size 8 --allow-demotion --dry-run",
+        "holdfast pool change flight-7 --quota economy=90 --quota first=10",
         "holdfast pool change salon --policy offer_window=5m --why 'a busy Saturday'",
     )
 )
 def change(
     pool: Pool,
-    size: Annotated[
-        list[str] | None,
-        typer.Option("--size", metavar="QUOTA=SEATS", help="A quota's new size. Repeatable."),
-    ] = None,
+    size: Size = None,
+    quota: Quotas = None,
     allow_demotion: Annotated[
         bool,
         typer.Option(
@@ -198,6 +201,7 @@ def change(
     price: Price = None,
     why: Why = "",
     dry_run: DryRun = False,
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -206,12 +210,20 @@ def change(
     fields = _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
     if rules := options.pairs(policy, "--policy", options.plain):
         fields["policy"] = rules
-    if sizes := options.pairs(size, "--size", options.size):
+    if sizes := options.pairs(quota, "--quota", options.size):
         fields["sizes"] = sizes
+    if size is not None:
+        fields["size"] = options.size(size, "--size")
     if not fields:
-        raise typer.BadParameter("Say what to change, such as --size main=14.")
-    fields |= {"allow_demotion": allow_demotion, "why": why, "dry_run": dry_run, "by": options.member(staff)}
+        raise typer.BadParameter("Say what to change, such as --size 14.")
+    if "size" in fields and "sizes" in fields:
+        raise options.bad("--size", "Say --size where there is one quota, or --quota for each; not both.")
+    fields |= {"allow_demotion": allow_demotion, **_asked(why, dry_run, idempotency_key, staff)}
     _change(pool, fields, database, as_json)
+
+
+def _asked(why: str, dry_run: bool, key: str | None, staff: str | None) -> dict[str, Any]:
+    return {"why": why, "dry_run": dry_run, "idempotency_key": key, "by": options.member(staff)}
 
 
 def _change(pool: str, fields: dict[str, Any], database: str | None, as_json: bool) -> None:
@@ -225,9 +237,22 @@ def _change(pool: str, fields: dict[str, Any], database: str | None, as_json: bo
 
     async def ask(hf: Holdfast) -> PoolState | Outcome | Refusal:
         zone = fields.get("time_zone") or await tell.zone_of(hf, pool)
-        return await hf.change_pool(pool, **options.in_zone(fields, zone))
+        asked = options.in_zone(fields, zone)
+        if "size" in asked:
+            quotas = await _quotas_of(hf, pool)
+            if len(quotas) > 1:
+                raise options.bad("--size", f"{pool} has several quotas: say --quota {quotas[0]}=SEATS.")
+            asked["sizes"] = dict.fromkeys(quotas, asked.pop("size"))
+        return await hf.change_pool(pool, **asked)
 
     desk.serve(database, as_json, ask, said)
+
+
+async def _quotas_of(hf: Holdfast, pool: str) -> list[str]:
+    from holdfast.core.refusals import Refusal
+
+    state = await hf.pool(pool)
+    return [] if isinstance(state, Refusal) else [quota.key for quota in state.quotas]
 
 
 def _status(name: str, status: str, promise: str) -> Callable[..., None]:
@@ -235,11 +260,12 @@ def _status(name: str, status: str, promise: str) -> Callable[..., None]:
         pool: Pool,
         why: Why = "",
         dry_run: DryRun = False,
+        idempotency_key: Key = None,
         staff: Staff = None,
         database: Database = None,
         as_json: Json = False,
     ) -> None:
-        fields = {"status": status, "why": why, "dry_run": dry_run, "by": options.member(staff)}
+        fields = {"status": status, **_asked(why, dry_run, idempotency_key, staff)}
         _change(pool, fields, database, as_json)
 
     command.__doc__ = promise

@@ -13,6 +13,7 @@ from holdfast.clock import to_datetime
 from holdfast.core.explain import explain
 from holdfast.core.refusals import Refusal
 from holdfast.library import Holdfast, granted
+from holdfast.records import LogEntry
 from holdfast.shapes import Booking, Outcome
 from holdfast.store.rows import event_of
 
@@ -38,7 +39,7 @@ class Stage:
         self.hf = hf
         self.key = key
         self.say = say
-        self._log: list[dict[str, Any]] = []
+        self._log: list[LogEntry] = []
         self._bookings: dict[str, str] = {}
         self._last_at = ""
 
@@ -113,8 +114,8 @@ class Stage:
     async def figures(self) -> None:
         stats = granted(await self.hf.stats(self.key))
         self.note(
-            f"holds: {stats['active_holds']} active, {stats['holds_expiring_soon']} expiring soon, "
-            f"{stats['expired_holds']} expired; seats held: {stats['total_held_seats']}"
+            f"holds: {stats.active_holds} active, {stats.holds_expiring_soon} expiring soon, "
+            f"{stats.expired_holds} expired; seats held: {stats.total_held_seats}"
         )
 
     def note(self, text: str) -> None:
@@ -134,28 +135,26 @@ class Stage:
         """What the log has had to say since the last time; or the answer, where it had nothing to say."""
         told = len(self._log)
         self._log += granted(await self.hf.log(self.key, after=told, limit=1000))
-        narrator = await self._narrator(entry["facts"] for entry in self._log)
-        moments: dict[str, list[str]] = {}
+        narrator = await self._narrator(entry.facts for entry in self._log)
+        moments: dict[datetime, list[str]] = {}
         for index, entry in enumerate(self._log[told:], told):
-            facts = entry["facts"] | await self._passed_over(index)
-            it = narrator.tell(entry["event"], facts, entry["by"])
-            if entry["event"] not in QUIET:
-                moments.setdefault(entry["at"], []).append(style(it.sentence, *_TONES[it.tone]))
+            facts = {**entry.facts, **await self._passed_over(index)}
+            it = narrator.tell(entry.event, facts, entry.by)
+            if entry.event not in QUIET:
+                moments.setdefault(entry.at, []).append(style(it.sentence, *_TONES[it.tone]))
         for at, sentences in moments.items():
-            self._print(datetime.fromisoformat(at), " → ".join(sentences))
+            self._print(at, " → ".join(sentences))
         if ask and (isinstance(answer, Refusal | Outcome) or not moments):
             self._print(to_datetime(self.hf.clock.now()), f"{ask} → {await self._answered(answer)}")
 
     async def _narrator(self, facts: Iterable[Mapping[str, Any]]) -> Narrator:
-        openings = {
-            it["facts"]["opening"]: it["facts"]["unit"] for it in self._log if it["event"] == "OpeningStarted"
-        }
+        openings = {it.facts["opening"]: it.facts["unit"] for it in self._log if it.event == "OpeningStarted"}
         named = {number: unit for number, unit in openings.items() if unit}
         return Narrator(await names_in(self.hf, self.key, numbers_in(facts)), named)
 
     async def _passed_over(self, index: int) -> dict[str, Any]:
         """Whom an event passed over, one by one: the log names groups, `explain` knows who was in them."""
-        if not self._log[index]["facts"].get("skipped"):
+        if not self._log[index].facts.get("skipped"):
             return {}
         pool_id = await self.hf.reads.pool_id(self.key, self.hf.org)
         assert pool_id is not None

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import desk, tell
+from holdfast.cli import desk
 from holdfast.cli.options import Database, Json, examples
 from holdfast.cli.words import clean, columns, count, style
 
 if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
     from holdfast.library import Holdfast
-
-_HOLDS = ("active_holds", "expired_holds", "total_held_seats", "holds_expiring_soon")
-_LABELS = (
-    ("active holds", ""),
-    ("expired holds", "past their time, not yet released"),
-    ("held seats", ""),
-    ("expiring soon", "within 5 minutes"),
-)
+    from holdfast.records import Stats, Totals
 
 
 def register(app: typer.Typer) -> None:
@@ -40,55 +33,47 @@ def stats(
     Holds first, as staff watch them; then bookings by state, the line, offers by outcome, and room by quota.
     """
 
-    async def ask(hf: Holdfast) -> dict[str, Any] | Refusal:
-        return await hf.stats(pool) if pool is not None else await _all(hf)
+    async def ask(hf: Holdfast) -> Stats | Totals | Refusal:
+        return await hf.stats(pool) if pool is not None else await hf.totals()
 
     desk.serve(database, as_json, ask, _said)
 
 
-async def _all(hf: Holdfast) -> dict[str, Any]:
-    """The sums over all pools."""
-    total: dict[str, Any] = dict.fromkeys((*_HOLDS, "waiting", "offers_live"), 0)
-    states: Counter[str] = Counter()
-    offers: Counter[str] = Counter()
-    pools = await tell.all_pools(hf)
-    for state in pools:
-        found = await hf.stats(state.key)
-        assert isinstance(found, dict)
-        for name in total:
-            total[name] += found[name]
-        states.update(found["bookings"])
-        offers.update(found["offers"])
-    return {"pools": len(pools), **total, "bookings": dict(states), "offers": dict(offers)}
+async def _said(hf: Holdfast, found: Stats | Totals) -> str:
+    from holdfast.alarm import said
+    from holdfast.records import Stats, Totals
 
-
-async def _said(hf: Holdfast, found: dict[str, Any]) -> str:
     rows = [
-        (name, f"{found[key]:,}", style(note, "dim"))
-        for key, (name, note) in zip(_HOLDS, _LABELS, strict=True)
+        ("active holds", found.active_holds, ""),
+        ("expired holds", found.expired_holds, "past their time, not yet released"),
+        ("held seats", found.total_held_seats, ""),
+        ("expiring soon", found.holds_expiring_soon, "within 5 minutes"),
+        ("in line", found.waiting, ""),
+        ("live offers", found.offers_live, ""),
     ]
-    rows += [("in line", f"{found['waiting']:,}", ""), ("live offers", f"{found['offers_live']:,}", "")]
-    if "pools" in found:
-        rows.insert(0, ("pools", f"{found['pools']:,}", ""))
-    parts = [columns(rows, right=[1])]
-    if found["bookings"]:
-        parts.append(_counted("bookings", found["bookings"]))
-    if found["offers"]:
-        parts.append(_counted("offers", found["offers"]))
-    if quotas := found.get("quotas"):
+    if isinstance(found, Totals):
+        rows.insert(0, ("pools", found.pools, ""))
+    parts = [columns([(name, f"{number:,}", style(note, "dim")) for name, number, note in rows], right=[1])]
+    if found.clock_ahead_s:
+        parts.insert(0, style(f"The clock is wrong: {said(found.clock_ahead_s)}.", "red"))
+    if found.bookings:
+        parts.append(_counted("bookings", found.bookings))
+    if found.offers:
+        parts.append(_counted("offers", found.offers))
+    if isinstance(found, Stats):
         free = [
             (
                 clean(key),
-                f"{it['used']:,} taken",
-                "unlimited" if it["room"] is None else f"{it['room']:,} free",
+                f"{quota.used:,} taken",
+                "unlimited" if quota.room is None else f"{quota.room:,} free",
             )
-            for key, it in quotas.items()
+            for key, quota in found.quotas.items()
         ]
         parts.append(columns(free, right=[1, 2]))
     return "\n\n".join(parts)
 
 
-def _counted(name: str, counts: dict[str, int]) -> str:
+def _counted(name: str, counts: Mapping[str, int]) -> str:
     listed = ", ".join(
         f"{number:,} {state}" for state, number in sorted(counts.items(), key=lambda it: -it[1])
     )

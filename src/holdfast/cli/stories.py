@@ -114,7 +114,7 @@ async def last_minute(stage: Stage) -> None:
     await stage.ask("staff open a chair", await stage.hf.add_units(stage.key, [five]))
     await stage.decline("Dan")
     await stage.after(minutes=25)
-    opening = (await stage.hf.reads.openings(await _pool_id(stage)))[0]["number"]
+    opening = (await stage.hf.reads.openings(await _pool_id(stage)))[0].number
     await stage.book("Eve", opening=opening, by="staff")
     await stage.explain("Dan")
 

@@ -116,7 +116,7 @@ async def openings_of(hf: Holdfast, pool: str) -> dict[int, str]:
     """The units of a pool's live openings, by number."""
     pool_id = await hf.reads.pool_id(pool, hf.org)
     found = await hf.reads.openings(pool_id) if pool_id is not None else []
-    return {opening["number"]: opening["unit"] for opening in found if opening["unit"]}
+    return {opening.number: opening.unit for opening in found if opening.unit}
 
 
 async def people(hf: Holdfast, pool: str, bookings: list[Booking]) -> str:

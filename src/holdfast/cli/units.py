@@ -8,7 +8,7 @@ import typer
 
 from holdfast.cli import desk, options, tell
 from holdfast.cli.narrate import names_in
-from holdfast.cli.options import Database, Json, Pool, Staff, examples
+from holdfast.cli.options import Database, Json, Key, Pool, Staff, examples
 from holdfast.cli.words import clean, columns, count, listed
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.shapes import PoolState
 
 app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Open and close units: seat 12A, or the chair at 2 pm.",
@@ -48,6 +49,7 @@ def add(
         list[str] | None,
         typer.Option("--attribute", metavar="KEY=VALUE", help="What people may want them for. Repeatable."),
     ] = None,
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
@@ -67,9 +69,8 @@ def add(
 
     async def ask(hf: Holdfast) -> PoolState | Refusal:
         zone = await tell.zone_of(hf, pool)
-        return await hf.add_units(
-            pool, [options.in_zone(unit, zone) for unit in made], by=options.member(staff)
-        )
+        opened = [options.in_zone(unit, zone) for unit in made]
+        return await hf.add_units(pool, opened, by=options.member(staff), idempotency_key=idempotency_key)
 
     desk.serve(database, as_json, ask, said)
 
@@ -78,16 +79,18 @@ def add(
 def close(
     pool: Pool,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="The unit.")],
+    idempotency_key: Key = None,
     staff: Staff = None,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
     """Take a free unit away."""
+    asked: dict[str, Any] = {"by": options.member(staff), "idempotency_key": idempotency_key}
 
     async def said(hf: Holdfast, state: PoolState) -> str:
         return f"Closed {clean(label)} in {state.key}."
 
-    desk.serve(database, as_json, lambda hf: hf.close_unit(pool, label, by=options.member(staff)), said)
+    desk.serve(database, as_json, lambda hf: hf.close_unit(pool, label, **asked), said)
 
 
 @app.command("list", epilog=examples("holdfast pool units list row-12"))

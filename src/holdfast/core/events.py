@@ -272,6 +272,19 @@ class HandedBack:
     skipped: tuple[Mapping[str, Any], ...] = field(default=())
 
 
+@dataclass(slots=True)
+class Erased:
+    """A person was forgotten: `party` stands in their place, and `entries` of the log were redacted.
+
+    Each has the digest, in hexadecimal digits, of what stands there since.
+    """
+
+    at: Instant
+    party: str
+    bookings: tuple[int, ...]
+    entries: tuple[tuple[int, str], ...]
+
+
 Event = (
     PoolCreated
     | PoolChanged
@@ -296,6 +309,7 @@ Event = (
     | OpeningStarted
     | OpeningEnded
     | HandedBack
+    | Erased
 )
 
 KINDS: Final[Mapping[str, type[Event]]] = {
@@ -324,5 +338,6 @@ KINDS: Final[Mapping[str, type[Event]]] = {
         OpeningStarted,
         OpeningEnded,
         HandedBack,
+        Erased,
     )
 }

@@ -357,4 +357,6 @@ _EVOLVE: dict[type[Any], Callable[[View, Any], None]] = {
     e.OpeningStarted: _opening_started,
     e.OpeningEnded: _opening_ended,
     e.HandedBack: _handed_back,
+    # What it redacted is replayed as it stands now.
+    e.Erased: lambda view, event: None,
 }

@@ -114,6 +114,10 @@ def opening_of(row: Row) -> Opening:
     return Opening(*row)
 
 
+def party_of(text: str) -> Party:
+    return _party.decode(text)
+
+
 def pool_of(config: str) -> Pool:
     return _pool.decode(config)
 

@@ -84,7 +84,7 @@ class EngineWorld:
         return booking.placement
 
     def stats(self) -> Mapping[str, int]:
-        return self._hf.run(self._hf.hf.reads.stats(self._pool_id))
+        return msgspec.structs.asdict(self._hf.run(self._hf.hf.reads.stats(self._pool_id)))
 
     def _rows(self, name: str, *values: Any) -> Sequence[Row]:
         return self._hf.run(self._hf.hf.store.reader().rows(name, self._pool_id, *values))

@@ -46,6 +46,7 @@ async def verify(store: Store, pools: Iterable[int] | None = None) -> Report:
         sum(findings.bookings for findings in everything),
         sum(findings.entries for findings in everything),
         tuple(problem for findings in everything for problem in findings.problems),
+        sum(findings.redacted for findings in everything),
     )
 
 

@@ -30,6 +30,7 @@ class Report:
     bookings: int
     entries: int
     problems: tuple[Problem, ...]
+    redacted: int = 0
 
     @property
     def whole(self) -> bool:
@@ -39,9 +40,10 @@ class Report:
     def __str__(self) -> str:
         if self.problems:
             return "\n".join(map(str, self.problems))
+        redacted = f", {self.redacted:,} of them redacted" if self.redacted else ""
         return (
             f"All promises hold: {_count(self.pools, 'pool')}, {_count(self.bookings, 'booking')}, "
-            f"{_count(self.entries, 'log entry', 'log entries')}"
+            f"{_count(self.entries, 'log entry', 'log entries')}{redacted}"
         )
 
 
@@ -50,7 +52,7 @@ class Findings:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.bookings = self.entries = 0
+        self.bookings = self.entries = self.redacted = 0
         self._problems: list[Problem] = []
         self._counts: Counter[str] = Counter()
 

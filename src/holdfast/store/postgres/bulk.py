@@ -15,14 +15,16 @@ from holdfast.store.base import Row, Write
 from holdfast.store.queries import load_parts, load_queries
 
 
-def _with_literals(queries: dict[str, str]) -> dict[str, str]:
-    return {
-        name: re.sub(r"\$(\d+)::(\w+)\[\]", r"($\1::text)::\2[]", query) for name, query in queries.items()
-    }
+def _with_literals(query: str) -> str:
+    return re.sub(r"\$(\d+)::(\w+)\[\]", r"($\1::text)::\2[]", query)
 
 
-QUERIES: Final = _with_literals(load_queries("postgres"))
-_PARTS: Final = _with_literals(load_parts("postgres"))
+def _unnesting_literals(query: str) -> str:
+    return re.sub(r"unnest\([^)]*\)", lambda found: _with_literals(found[0]), query)
+
+
+QUERIES: Final = {name: _unnesting_literals(query) for name, query in load_queries("postgres").items()}
+_PARTS: Final = {name: _with_literals(part) for name, part in load_parts("postgres").items()}
 COPY_FROM: Final = 128
 # A plain insert: its table, its columns, and nothing after the arrays.
 _PLAIN: Final = re.compile(r"\w+ \w+ (\w+) \(([^)]*)\)\s+\w+ \* \w+ unnest\([^;]*\)$")

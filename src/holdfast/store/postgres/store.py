@@ -25,6 +25,9 @@ _READERS_MAX: Final = 8
 _PAGE: Final = 1_000
 _MIGRATION_LOCK: Final = 0x686F6C64
 _CHANNEL: Final = "holdfast_due"
+# How often the listening connection is asked whether it is there, and how long it may take to say so.
+_PULSE_S: Final = 3.0
+_PULSE_DEADLINE_S: Final = 3.0
 
 
 class PostgresReader:
@@ -350,7 +353,8 @@ class PostgresStore:
                 await connection.add_listener(_CHANNEL, lambda *_: woken())
                 # What was said while nobody listened is made up for by looking.
                 woken()
-                await gone.wait()
+                while not gone.is_set():
+                    await _pulse(connection, gone)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 continue
             finally:
@@ -360,6 +364,19 @@ class PostgresStore:
 def _plans_are_old(uses: int) -> bool:
     """Whether to prepare anew, after 8, 16, 32 … uses: a kept plan may be of an empty table."""
     return uses >= 8 and uses & (uses - 1) == 0
+
+
+async def _pulse(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
+    """Wait a few seconds, and see whether the connection is still there: one that died may never say so."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_PULSE_S):
+            await gone.wait()
+            return
+    deadline = asyncio.get_running_loop().call_later(_PULSE_DEADLINE_S, connection.terminate)
+    try:
+        await connection.execute(QUERIES["pulse"])
+    finally:
+        deadline.cancel()
 
 
 async def _keep(connection: asyncpg.Connection) -> None:

@@ -1,0 +1,26 @@
+"""The alarm for a clock that is wrong: it has leapt, or is far from the database's."""
+
+from __future__ import annotations
+
+from holdfast.clock import LEAP, Clock, SystemClock
+from holdfast.store.base import Store
+
+
+async def clock_off_s(store: Store, clock: Clock) -> int:
+    """By how many seconds this machine's clock is ahead, less than 0 if behind; 0 if all is well.
+
+    A clock that leaps is seen by the even pace of the process; one that was wrong from the start, by the
+    database's own. A clock of tests is never wrong.
+    """
+    if not isinstance(clock, SystemClock):
+        return 0
+    if leapt := clock.ahead_s:
+        return leapt
+    off = clock.now() - int((await store.reader().rows("database_now"))[0][0])
+    return round(off / 1000) if abs(off) > LEAP else 0
+
+
+def said(seconds: int) -> str:
+    """The alarm in words."""
+    way = "ahead of" if seconds > 0 else "behind"
+    return f"it is {abs(seconds):,} seconds {way} the time that Holdfast and the database go by"

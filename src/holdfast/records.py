@@ -1,0 +1,170 @@
+"""What the outside sees of a pool's record: entries of its log, its openings, its messages and its figures.
+
+Like the shapes of pools and bookings these are values that turn into JSON as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from holdfast import ids
+from holdfast.clock import to_datetime
+from holdfast.shapes import named_facts
+from holdfast.store import rows
+from holdfast.store.base import Row
+from holdfast.store.writer import entry_digest
+
+_MESSAGE: Final = re.compile(r"p[0-9a-z]{13}-([0-9]{1,18})-([0-9]{1,9})")
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """One thing that happened, and the hash that chains it to all before it.
+
+    `redacted` says that it named a person who was forgotten since.
+    """
+
+    seq: int
+    at: datetime
+    event: str
+    booking: str | None
+    by: str
+    facts: Mapping[str, Any]
+    hash: str
+    redacted: bool = False
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """Room that became free: `unit` has a name where the quota has units, else `quantity` says how much."""
+
+    number: int
+    quota: str
+    unit: str | None
+    opened_at: datetime
+    state: str
+    tries: int
+    quantity: int
+    note: str
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One thing to tell somebody, and how far it has come."""
+
+    id: str
+    kind: str
+    to: str
+    booking: str | None
+    facts: Mapping[str, Any]
+    created_at: datetime
+    state: str
+    attempts: int
+    error: str
+
+
+class QuotaUse(msgspec.Struct, frozen=True):
+    """How much of a quota is taken, and what is free; None is unlimited."""
+
+    used: int
+    room: int | None
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """The figures of a pool that staff watch: bookings by state, offers by outcome, and room by quota.
+
+    `clock_ahead_s` is not 0 while the machine's clock is wrong: it has leapt, or is not that of the database.
+    """
+
+    active_holds: int
+    expired_holds: int
+    total_held_seats: int
+    holds_expiring_soon: int
+    bookings: Mapping[str, int]
+    waiting: int
+    offers_live: int
+    offers: Mapping[str, int]
+    quotas: Mapping[str, QuotaUse]
+    clock_ahead_s: int = 0
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """The figures of all pools of an org together."""
+
+    pools: int
+    active_holds: int
+    expired_holds: int
+    total_held_seats: int
+    holds_expiring_soon: int
+    waiting: int
+    offers_live: int
+    bookings: Mapping[str, int]
+    offers: Mapping[str, int]
+    clock_ahead_s: int = 0
+
+
+def log_entry(pool_id: int, row: Row) -> LogEntry:
+    seq, at, kind, booking, by, body, digest, head = row
+    facts = named_facts(pool_id, rows.mapping_of(body))
+    if kind == "Erased":
+        facts["bookings"] = [ids.booking_text(pool_id, number) for number in facts["bookings"]]
+    return LogEntry(
+        seq,
+        to_datetime(at),
+        kind,
+        None if booking is None else ids.booking_text(pool_id, booking),
+        by,
+        facts,
+        bytes(head).hex(),
+        entry_digest(pool_id, seq, at, kind, by, body) != bytes(digest),
+    )
+
+
+def totals(pools: Sequence[Stats]) -> Totals:
+    """The sums over the figures of some pools."""
+    states: Counter[str] = Counter()
+    offers: Counter[str] = Counter()
+    for stats in pools:
+        states.update(stats.bookings)
+        offers.update(stats.offers)
+    return Totals(
+        len(pools),
+        sum(stats.active_holds for stats in pools),
+        sum(stats.expired_holds for stats in pools),
+        sum(stats.total_held_seats for stats in pools),
+        sum(stats.holds_expiring_soon for stats in pools),
+        sum(stats.waiting for stats in pools),
+        sum(stats.offers_live for stats in pools),
+        states,
+        offers,
+        max((stats.clock_ahead_s for stats in pools), key=abs, default=0),
+    )
+
+
+def opening(row: Row) -> Opening:
+    it = rows.opening_of(row)
+    return Opening(**(it._asdict() | {"opened_at": to_datetime(it.opened_at)}))
+
+
+def message_place(name: object) -> tuple[int, int] | None:
+    """Where a message stands in its pool's outbox, from its id; None if the text is no such id."""
+    found = _MESSAGE.fullmatch(name) if isinstance(name, str) else None
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def message(row: Row) -> Message:
+    pool_id, seq, part, kind, recipient, booking, facts, created_at, state, _, attempts, error = row
+    return Message(
+        f"{ids.pool_text(pool_id)}-{seq}-{part}",
+        kind,
+        recipient,
+        None if booking is None else ids.booking_text(pool_id, booking),
+        rows.mapping_of(facts),
+        to_datetime(created_at),
+        state,
+        attempts,
+        error,
+    )

@@ -1,0 +1,67 @@
+-- Named queries of keeping a database in order, on PostgreSQL.
+
+-- name: database_now
+-- What the database's clock says, to compare. On PostgreSQL it is the server's.
+SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+
+-- name: pulse
+-- Asked now and then of a connection that only listens.
+SELECT 1;
+
+-- name: log_end
+-- Where a pool's log ends.
+SELECT log_seq, log_hash, updated_at FROM pools WHERE id = $1;
+
+-- name: forget_party
+-- Put nobody in the place of a booking's party.
+UPDATE bookings SET party_id = v3, party = v4, answers = v5
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS x (v1, v2, v3, v4, v5)
+WHERE bookings.pool_id = v1 AND bookings.number = v2;
+
+-- name: redact_entries
+-- The body alone: the digest, of which the chain is made, stays.
+UPDATE log SET body = v3 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS x (v1, v2, v3)
+WHERE log.pool_id = v1 AND log.seq = v2;
+
+-- name: empty_messages
+-- Messages about some bookings lose what they say; those still to be sent cannot be sent any more.
+UPDATE outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
+WHERE pool_id = $1 AND booking = ANY($2::bigint[]) RETURNING 1;
+
+-- name: requests_naming
+-- Answers under idempotency keys in which a text occurs.
+SELECT key, answer FROM requests WHERE org = $1 AND position($2 IN answer) > 0;
+
+-- name: redact_requests
+UPDATE requests SET answer = v3 FROM unnest($1::text[], $2::text[], $3::text[]) AS x (v1, v2, v3)
+WHERE requests.org = v1 AND requests.key = v2;
+
+-- name: move_log_end
+UPDATE pools SET log_seq = $2, log_hash = $3, updated_at = $4 WHERE id = $1;
+
+-- name: messages_about
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = $1 AND booking = $2 ORDER BY seq, part;
+
+-- name: every_answer
+SELECT number, answers FROM bookings WHERE pool_id = $1 AND answers <> '{}';
+
+-- name: bookings_over
+-- Bookings that ended before an instant, or whose units have all begun by then; or all, where all is over.
+SELECT number, party, answers FROM bookings WHERE pool_id = $1 AND number > $2
+    AND ((state NOT IN ('waiting', 'offered', 'held', 'confirmed') AND updated_at < $3)
+        OR $4::boolean
+        OR (state = 'confirmed' AND units <> '[]' AND NOT EXISTS (
+            SELECT 1 FROM jsonb_array_elements_text(bookings.units::jsonb) AS l (value)
+            JOIN units AS u ON u.pool_id = bookings.pool_id AND u.label = l.value
+            WHERE u.starts_at IS NULL OR u.starts_at >= $3)))
+ORDER BY number LIMIT $5;
+
+-- name: prune_messages
+-- Messages that were dealt with before an instant lose what they say.
+UPDATE outbox SET facts = '{}', error = ''
+WHERE pool_id = $1 AND state IN ('sent', 'dead') AND created_at < $2 AND (facts <> '{}' OR error <> '')
+RETURNING 1;
+
+-- name: count_old_requests
+SELECT count(*) FROM requests WHERE created_at < $1;

@@ -1,0 +1,63 @@
+-- Named queries of keeping a database in order, on SQLite.
+
+-- name: database_now
+-- What the database's clock says, to compare. On SQLite it is the machine's own.
+SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
+
+-- name: pulse
+-- SQLite needs none: a file cannot go silent.
+SELECT 1;
+
+-- name: log_end
+-- Where a pool's log ends.
+SELECT log_seq, log_hash, updated_at FROM pools WHERE id = ?1;
+
+-- name: forget_party
+-- Put nobody in the place of a booking's party.
+UPDATE bookings SET party_id = ?3, party = ?4, answers = ?5 WHERE pool_id = ?1 AND number = ?2;
+
+-- name: redact_entries
+-- The body alone: the digest, of which the chain is made, stays.
+UPDATE log SET body = ?3 WHERE pool_id = ?1 AND seq = ?2;
+
+-- name: empty_messages
+-- Messages about some bookings lose what they say; those still to be sent cannot be sent any more.
+UPDATE outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
+WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) RETURNING 1;
+
+-- name: requests_naming
+-- Answers under idempotency keys in which a text occurs.
+SELECT key, answer FROM requests WHERE org = ?1 AND instr(answer, ?2) > 0;
+
+-- name: redact_requests
+UPDATE requests SET answer = ?3 WHERE org = ?1 AND key = ?2;
+
+-- name: move_log_end
+UPDATE pools SET log_seq = ?2, log_hash = ?3, updated_at = ?4 WHERE id = ?1;
+
+-- name: messages_about
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = ?1 AND booking = ?2 ORDER BY seq, part;
+
+-- name: every_answer
+SELECT number, answers FROM bookings WHERE pool_id = ?1 AND answers <> '{}';
+
+-- name: bookings_over
+-- Bookings that ended before an instant, or whose units have all begun by then; or all, where all is over.
+SELECT number, party, answers FROM bookings WHERE pool_id = ?1 AND number > ?2
+    AND ((state NOT IN ('waiting', 'offered', 'held', 'confirmed') AND updated_at < ?3)
+        OR ?4
+        OR (state = 'confirmed' AND units <> '[]' AND NOT EXISTS (
+            SELECT 1 FROM json_each(bookings.units) AS l
+            JOIN units AS u ON u.pool_id = bookings.pool_id AND u.label = l.value
+            WHERE u.starts_at IS NULL OR u.starts_at >= ?3)))
+ORDER BY number LIMIT ?5;
+
+-- name: prune_messages
+-- Messages that were dealt with before an instant lose what they say.
+UPDATE outbox SET facts = '{}', error = ''
+WHERE pool_id = ?1 AND state IN ('sent', 'dead') AND created_at < ?2 AND (facts <> '{}' OR error <> '')
+RETURNING 1;
+
+-- name: count_old_requests
+SELECT count(*) FROM requests WHERE created_at < ?1;

@@ -1,0 +1,144 @@
+"""A clock that is set wrong ends nothing and undoes nothing, and the alarm is raised where people look."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast import clock as clocks
+from holdfast.clock import BELIEVED_AFTER, LEAP, SystemClock
+from tests.database import SECRET
+
+HOUR = 3_600_000
+DAY = 24 * HOUR
+
+
+class Machine:
+    """A machine whose clock can be set, and which counts on evenly all the same."""
+
+    def __init__(self) -> None:
+        self.steady = 500
+        self.set_by = 1_800_000_000_000
+
+    def clock(self) -> SystemClock:
+        return SystemClock(lambda: self.set_by + self.steady, lambda: self.steady)
+
+
+def test_time_goes_with_the_machine() -> None:
+    machine = Machine()
+    clock, start = machine.clock(), machine.set_by
+    for later in (500, 700, DAY, 100 * DAY):
+        machine.steady = later
+        assert (clock.now(), clock.ahead_s) == (start + later, 0)
+
+
+@pytest.mark.parametrize("leap", [HOUR, DAY, -HOUR, -DAY, LEAP + 1, -LEAP - 1])
+def test_a_leap_is_not_followed_and_is_told(leap: int) -> None:
+    machine = Machine()
+    clock = machine.clock()
+    before = clock.now()
+    machine.set_by += leap
+    machine.steady += 5_000
+    assert clock.now() == before + 5_000
+    assert clock.ahead_s == round(leap / 1000)
+    machine.set_by -= leap
+    machine.steady += 5_000
+    assert (clock.now(), clock.ahead_s) == (before + 10_000, 0)
+
+
+def test_a_leap_forward_that_stays_is_believed_and_one_back_never() -> None:
+    for leap, believed in ((HOUR, True), (-HOUR, False)):
+        machine = Machine()
+        clock = machine.clock()
+        before = clock.now()
+        machine.set_by += leap
+        clock.now()
+        machine.steady += BELIEVED_AFTER - 1
+        assert clock.now() == before + BELIEVED_AFTER - 1
+        machine.steady += 1
+        assert clock.now() == before + BELIEVED_AFTER + (leap if believed else 0)
+        assert (clock.ahead_s == 0) == believed
+
+
+def test_small_corrections_are_followed_but_never_back() -> None:
+    machine = Machine()
+    clock = machine.clock()
+    before = clock.now()
+    machine.set_by += LEAP
+    assert clock.now() == before + LEAP
+    machine.set_by -= LEAP // 2
+    assert clock.now() == before + LEAP
+    machine.steady += LEAP
+    assert (clock.now(), clock.ahead_s) == (before + LEAP + LEAP // 2, 0)
+
+
+def test_a_machine_that_slept_has_not_leapt() -> None:
+    """The even count goes on while the machine sleeps."""
+    assert clocks._steady() > 0
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        assert abs(clocks._steady() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000) < 1_000
+
+
+async def until(found: Callable[[], bool]) -> None:
+    async with asyncio.timeout(15):
+        while not found():
+            await asyncio.sleep(0.02)
+
+
+async def after_a_leap(url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, int], int]:
+    """Ten holds while the clock is set a day ahead and the ticker runs: their states, and the alarm."""
+    leap, wall = 0, clocks._wall
+    clock = SystemClock(lambda: wall() + leap)
+    monkeypatch.setattr("holdfast.ticker._LOOK_S", 0.05)
+    monkeypatch.setattr("holdfast.ticker._WATCH_S", 0.0)
+    async with Holdfast.open(url, clock=clock, secret=SECRET) as hf:
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 10}))
+        for n in range(10):
+            granted(await hf.book("gig", f"party {n}"))
+        leap = DAY
+        hf.ticker.wake()
+        await asyncio.sleep(0.3)
+        await hf.cancel(granted(await hf.bookings("gig"))[0].id)
+        stats = granted(await hf.stats("gig"))
+        assert stats.clock_ahead_s == (await hf.totals()).clock_ahead_s
+        return dict(stats.bookings), stats.clock_ahead_s
+
+
+async def test_a_clock_set_a_day_ahead_raises_the_alarm_and_ends_nothing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    states, ahead = await after_a_leap(database_url, monkeypatch)
+    assert states == {"held": 9, "cancelled": 1}
+    assert DAY // 1000 - 1 <= ahead <= DAY // 1000
+    alarms = [record for record in caplog.records if "the clock is wrong" in record.message]
+    assert [record.levelname for record in alarms] == ["WARNING"], "once, not at every look"
+
+
+async def test_control_a_clock_that_follows_every_leap_ends_every_hold(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "LEAP", 10 * DAY)
+    states, _ = await after_a_leap(database_url, monkeypatch)
+    assert states["expired"] >= 9
+
+
+async def test_the_ticker_says_when_the_clock_is_right_again(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    leap, wall = 0, clocks._wall
+    monkeypatch.setattr("holdfast.ticker._LOOK_S", 0.05)
+    monkeypatch.setattr("holdfast.ticker._WATCH_S", 0.0)
+
+    def told(words: str) -> bool:
+        return any(words in record.message for record in caplog.records)
+
+    async with Holdfast.open(sqlite_url, clock=SystemClock(lambda: wall() + leap), secret=SECRET) as hf:
+        hf.ticker.wake()
+        leap = -DAY
+        await until(lambda: told("86,400 seconds behind"))
+        leap = 0
+        await until(lambda: told("the clock is right again"))

@@ -1,0 +1,1 @@
+"""Tests of keeping a database in order."""

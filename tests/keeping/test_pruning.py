@@ -1,0 +1,121 @@
+"""What is over for long loses the people, and no promise rests on it; and what is known about one person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Refusal, granted
+from holdfast.clock import to_datetime
+from tests.database import START, ask, dump, opened
+from tests.verified import assert_verified
+
+DAY = 86_400
+ANN = {"id": "ann", "name": "Ann Zelda", "contacts": {"email": "zelda@example.org"}, "tags": ["vip"]}
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        yield hf
+    await assert_verified(database_url)
+
+
+async def name_in(hf: Holdfast, booking: str) -> str:
+    return granted(await hf.booking(booking)).party.name
+
+
+async def test_ended_bookings_lose_the_person_and_live_ones_do_not(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+    old = granted(await hf.book("gig", ANN, idempotency_key="old"))
+    granted(await hf.cancel(old.id))
+    kept = granted(await hf.book("gig", ANN))
+    granted(await hf.confirm(kept.id))
+    await hf.advance(seconds=30 * DAY)
+    young = granted(await hf.book("gig", ANN, idempotency_key="young"))
+    granted(await hf.cancel(young.id))
+    await hf.advance(seconds=DAY)
+    before = await dump(database_url)
+    told = granted(await hf.prune(7 * DAY, dry_run=True))
+    assert (told.bookings, told.idempotency_keys) == (1, 1)
+    assert await dump(database_url) == before
+    pruned = granted(await hf.prune(7 * DAY))
+    assert (pruned.bookings, pruned.messages, pruned.idempotency_keys) == (1, 0, 1)
+    assert [await name_in(hf, b.id) for b in (old, kept, young)] == ["", "Ann Zelda", "Ann Zelda"]
+    shown = granted(await hf.booking(old.id)).party
+    assert (shown.id, shown.tags, shown.contacts) == ("ann", ("vip",), {})
+    assert await ask(database_url, "SELECT key FROM requests") == [("young",)]
+    assert granted(await hf.prune(7 * DAY)).bookings == 0
+
+
+async def test_what_has_begun_long_ago_is_over(hf: Holdfast) -> None:
+    """A confirmed booking never ends by itself: it is over when its pool, or all of its units, have begun."""
+    begin = to_datetime(START + DAY * 1000)
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}, starts_at=begin))
+    later = begin + timedelta(days=60)
+    units = [{"label": "early", "starts_at": begin}, {"label": "late", "starts_at": later}]
+    granted(await hf.create_pool("salon", preset="checkout", quotas={"main": []}, units=units))
+    booked = []
+    for pool, labels in (("gig", []), ("salon", ["early"]), ("salon", ["late"])):
+        who = ANN | {"id": f"ann {labels}"}
+        booked.append(granted(await hf.book(pool, who, units=labels, confirmed=True, by="staff")))
+    await hf.advance(seconds=3 * DAY)
+    assert granted(await hf.prune(7 * DAY)).bookings == 0
+    await hf.advance(seconds=7 * DAY)
+    assert granted(await hf.prune(7 * DAY)).bookings == 2
+    assert [await name_in(hf, b.id) for b in booked] == ["", "", "Ann Zelda"]
+
+
+async def test_many_are_pruned_some_at_a_time(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.keeping.pruning._PAGE", 3)
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 99}))
+    for n in range(7):
+        granted(await hf.cancel(granted(await hf.book("gig", ANN | {"id": f"p{n}"})).id))
+    await hf.advance(seconds=10 * DAY)
+    assert granted(await hf.prune(7 * DAY)).bookings == 7
+
+
+async def test_messages_that_were_dealt_with_are_emptied(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
+    for who in ("ann", "bea"):
+        granted(await hf.cancel(granted(await hf.book("gig", who)).id))
+    await ask(database_url, "UPDATE outbox SET state = 'dead', error = 'not zelda@' WHERE booking = 1")
+    await hf.advance(seconds=10 * DAY)
+    pruned = granted(await hf.prune(7 * DAY)).messages
+    found = granted(await hf.messages("gig"))
+    assert pruned == sum(message.state == "dead" for message in found) > 0
+    for message in found:
+        empty = (message.facts, message.error) == ({}, "")
+        assert empty == (message.state == "dead")
+
+
+@pytest.mark.parametrize("age", [0, DAY - 1, -1, "7", 1.5, True, None])
+async def test_an_age_is_a_day_at_least(hf: Holdfast, age: Any) -> None:
+    refused = await hf.prune(age)
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.field) == ("invalid", "older_than_s")
+
+
+async def test_all_about_one_person_is_handed_out(hf: Holdfast) -> None:
+    granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}, title="Yoga at six"))
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 2}))
+    granted(await hf.book("yoga", "olga"))
+    waits = granted(await hf.book("yoga", ANN))
+    holds = granted(await hf.book("gig", ANN, 2))
+    record = granted(await hf.export_person("ann"))
+    assert {it.booking.id for it in record.bookings} == {waits.id, holds.id}
+    yoga = next(it for it in record.bookings if it.pool == "yoga")
+    assert (yoga.title, yoga.booking.party.name, yoga.booking.position) == ("Yoga at six", "Ann Zelda", 1)
+    assert [step.sentence for step in yoga.history] == ["You joined the line as #1."]
+    assert [entry.event for entry in yoga.log] == ["Joined"]
+    assert [message.kind for message in yoga.messages] == ["joined"]
+    assert "olga" not in str(record)
+    for nobody in ("zed", "Ann Zelda"):
+        assert isinstance(await hf.export_person(nobody), Refusal)
+    for wrong in ("", 5, None):
+        refused = await hf.export_person(wrong)  # type: ignore[arg-type]
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("invalid", "party")
