@@ -22,7 +22,7 @@ from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
 from holdfast.lane import Job
 from holdfast.store.ahead import load_ahead, may_go_ahead
-from holdfast.store.base import Reader, Store, Transaction
+from holdfast.store.base import Reader, Seen, Store, Transaction, still_so
 from holdfast.store.loaded import Loaded, Memory
 from holdfast.store.loader import Loader
 from holdfast.store.writer import GENESIS, Request, Writer
@@ -53,6 +53,7 @@ class Batch:
         self._clock = clock
         self._secret = secret
         self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._seen = Seen({})
 
     # Under the lock ---------------------------------------------------------------------------------
 
@@ -203,23 +204,29 @@ class Batch:
 
     # Ahead ------------------------------------------------------------------------------------------
 
-    async def decide_ahead(self, before: Batch | None) -> bool:
-        """Decide on what `before`, which is being written, leaves behind; False if that cannot be done."""
+    async def decide_ahead(self, before: Batch | None, *, look_up: bool) -> bool:
+        """Decide on what `before`, which is being written, leaves behind; False if that cannot be done.
+
+        Keys and parties are taken to be new ones, unless they are to be looked up.
+        """
         if any(job.dry_run or not may_go_ahead(job.command) for job in self.jobs):
             return False
         scout, self.writer.now = self._store.scout(), self._clock.now()
         in_hand: Mapping[int, Loaded] = before.pools if before else {}
-        pools = await load_ahead(scout, self._memory, self._commands(), in_hand, self.writer.now)
-        if pools is None:
+        ahead = await load_ahead(
+            scout, self._memory, self._commands(), in_hand, self.writer.now, read_parties=look_up
+        )
+        if ahead is None:
             return False
-        self.pools = pools
-        await self._remember_requests(scout)
+        self.pools, self._seen = ahead.pools, ahead.seen()
+        if look_up:
+            await self._remember_requests(scout)
         if before:
             self._remembered.update(before._remembered)
         try:
             for number, job in enumerate(self.jobs, 1):
                 if not self._answered_before(job):
-                    self._keep(job, self._decided(pools[job.pool_id], job.command, dry_run=False))
+                    self._keep(job, self._decided(self.pools[job.pool_id], job.command, dry_run=False))
                 if before and number % _BREATH == 0:
                     # What is being written waits for this thread now and then.
                     await asyncio.sleep(0)
@@ -235,8 +242,7 @@ class Batch:
         tx = await self._store.begin()
         try:
             if self.writer.is_plain(changed):
-                seen = {pool_id: loaded.seen_hash for pool_id, loaded in sorted(self.pools.items())}
-                if not await tx.finish(seen, self.writer.plain_writes(changed)):
+                if not await tx.finish(self._seen, self.writer.plain_writes(changed)):
                     raise Overtaken
             else:
                 await tx.through(lambda: self._write_if_still_so(tx))
@@ -245,10 +251,8 @@ class Batch:
             raise
 
     async def _write_if_still_so(self, tx: Transaction) -> None:
-        locked = {row[0]: bytes(row[12]) for row in await tx.rows("lock_pools", sorted(self.pools))}
-        for pool_id, loaded in self.pools.items():
-            if locked.get(pool_id) != loaded.seen_hash:
-                raise Overtaken
+        if not await still_so(tx, self._seen):
+            raise Overtaken
         await self._write(tx)
 
     def forget(self) -> None:

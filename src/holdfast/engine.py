@@ -38,7 +38,7 @@ _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
 # Two batches share the callers, one being written and one being decided; fewer than this go in one.
 _HALVED: Final = 32
-# After someone else was quicker, so many batches are not decided ahead.
+# After someone else was quicker, so many batches look up what is there, or are not decided ahead.
 _WARY: Final = 64
 
 
@@ -55,6 +55,7 @@ class Engine:
         self.secret = secret
         self.memory = Memory()
         self._on_due = on_due
+        self._look_up = 0
         self._wary = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -96,9 +97,10 @@ class Engine:
         if self._wary:
             self._wary -= 1
             return None
+        self._look_up = max(0, self._look_up - 1)
         batch = self._batch(jobs)
         try:
-            return batch if await batch.decide_ahead(before) else None
+            return batch if await batch.decide_ahead(before, look_up=self._look_up > 0) else None
         except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
             log.debug("a batch could not be decided ahead: %s", error)
             return None
@@ -124,7 +126,7 @@ class Engine:
         try:
             await ready.write_ahead()
         except Overtaken:
-            self._wary = _WARY
+            self._was_wrong()
             return None
         except OutcomeUnknown as unknown_outcome:
             happened = await self._settle(ready)
@@ -136,10 +138,17 @@ class Engine:
                 return None
         except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
             log.debug("a batch that was decided ahead could not be written: %s", error)
+            self._was_wrong()
             return None
         self.batches_ahead += 1
         self._answer(ready)
         return True
+
+    def _was_wrong(self) -> None:
+        """Someone came again whom nobody had looked up; or, if all were, another process was quicker."""
+        if self._look_up:
+            self._wary = _WARY
+        self._look_up = _WARY
 
     async def _carry_out_under_lock(self, jobs: list[Job]) -> None:
         """Try twice, for a connection may have died in its sleep. What was committed is never tried again."""

@@ -9,15 +9,16 @@ then the decisions are thrown away and made again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.core import commands as c
-from holdfast.core.model import OFFERED, WAITING, Booking, Instant
+from holdfast.core.model import HELD, OFFERED, WAITING, Booking, Instant
 from holdfast.store import rows
-from holdfast.store.base import Reader, Row
+from holdfast.store.base import Reader, Row, Seen
 from holdfast.store.loaded import Loaded, Memory
 
 _KINDS: Final = frozenset({c.Book, c.Confirm, c.Cancel, c.Extend})
+_LIVE: Final = frozenset({WAITING, OFFERED, HELD})
 
 
 def may_go_ahead(command: c.Command) -> bool:
@@ -27,14 +28,37 @@ def may_go_ahead(command: c.Command) -> bool:
     return type(command) in _KINDS
 
 
+class Ahead(NamedTuple):
+    """The pools to decide on, and the parties of whom nobody has looked what else they have."""
+
+    pools: dict[int, Loaded]
+    unread: list[tuple[int, str]]
+
+    def seen(self) -> Seen:
+        """What deciding on this takes for granted."""
+        hashes = {pool_id: loaded.seen_hash for pool_id, loaded in sorted(self.pools.items())}
+        live = 0
+        for pool_id, party in self.unread:
+            loaded = self.pools[pool_id]
+            listed = [loaded.bookings.get(number) for number in loaded.view.by_party.get(party, ())]
+            live += sum(booking is not None and booking.state in _LIVE for booking in listed)
+        return Seen(hashes, self.unread, live)
+
+
 async def load_ahead(
     reader: Reader,
     memory: Memory,
     commands: Mapping[int, list[c.Command]],
     before: Mapping[int, Loaded],
     now: Instant,
-) -> dict[int, Loaded] | None:
-    """The pools as `before`, the batch that is being written, leaves them; None if that cannot be told."""
+    *,
+    read_parties: bool,
+) -> Ahead | None:
+    """The pools as `before`, the batch that is being written, leaves them; None if that cannot be told.
+
+    Who books is mostly new. So parties are not looked up, unless asked for: that they have nothing else
+    here is found out with the rest, when the batch is written.
+    """
     found: dict[int, Loaded] = {}
     for pool_id in commands:
         known = memory.last(pool_id)
@@ -52,7 +76,7 @@ async def load_ahead(
     read: list[Row] = []
     if numbers:
         read += await reader.each("bookings_by_number", list(numbers))
-    if parties:
+    if parties and read_parties:
         read += await reader.each("bookings_of_parties", list(parties))
     # What the batch before has in hand comes first, and wins over what was read.
     named = [(pool_id, number) for pool_id, number in numbers if pool_id in before]
@@ -61,8 +85,9 @@ async def load_ahead(
             named += [(pool_id, number) for number in before[pool_id].view.by_party.get(party, ())]
     in_hand = [(pool_id, before[pool_id].view.bookings.get(number)) for pool_id, number in named]
     rows_read = [(row[0], rows.booking_of(row)) for row in read]
-    together = [*in_hand, *rows_read]
-    return found if all(_add(found[pool_id], booking) for pool_id, booking in together) else None
+    if not all(_add(found[pool_id], booking) for pool_id, booking in [*in_hand, *rows_read]):
+        return None
+    return Ahead(found, [] if read_parties else list(parties))
 
 
 def _add(loaded: Loaded, booking: Booking | None) -> bool:

@@ -21,6 +21,15 @@ class Write(NamedTuple):
     exact: bool = False
 
 
+class Seen(NamedTuple):
+    """What decisions took for granted: the hashes that the pools' logs end with, and how many bookings some
+    parties have that are still to be decided."""
+
+    hashes: Mapping[int, bytes]
+    parties: Sequence[tuple[int, str]] = ()
+    live: int = 0
+
+
 class Reader(Protocol):
     """Runs named queries that change nothing."""
 
@@ -52,8 +61,8 @@ class Transaction(Reader, Protocol):
         """Run a bulk statement for all rows; how many rows of the database it changed."""
         ...
 
-    async def finish(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
-        """If the pools' logs end with the hashes seen, write and commit, all at once; else change nothing.
+    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+        """If it is all as it was seen, write and commit, all at once; else change nothing.
 
         It comes instead of everything else. It may raise OutcomeUnknown, as `commit` may.
         """
@@ -111,3 +120,14 @@ class Store(Protocol):
     async def listen(self, woken: Callable[[], None]) -> None:
         """Call `woken` when another process may have changed the next due time."""
         ...
+
+
+async def still_so(tx: Transaction, seen: Seen) -> bool:
+    """Lock the pools, and look whether it is all as it was seen."""
+    locked = {row[0]: row[12] for row in await tx.rows("lock_pools", sorted(seen.hashes))}
+    if locked != seen.hashes:
+        return False
+    if not seen.parties:
+        return True
+    live: int = sum(row[0] for row in await tx.each("live_of_parties", seen.parties))
+    return live == seen.live

@@ -7,11 +7,11 @@ whether that is a list too, which costs more than all the rest. Plain inserts of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from holdfast.store.base import Row, Write
+from holdfast.store.base import Row, Seen, Write
 from holdfast.store.queries import load_parts, load_queries
 
 
@@ -84,23 +84,25 @@ def few(writes: Sequence[Write]) -> bool:
 
 
 @cache
-def together(names: tuple[tuple[str, bool], ...]) -> str:
+def together(names: tuple[tuple[str, bool], ...], *, parties: bool) -> str:
     """One statement for several: each named, and whether it must change as many rows as it was given.
 
-    It checks first that the pools' logs end as was seen. Dividing by zero undoes all of it.
+    It checks first that all is as it was seen. Dividing by zero undoes everything.
     """
     parts, counts = [], []
     # The first two values are the pools and their hashes, the third is how many pools there are.
     taken = 3
-    for name, exact in names:
+    named = [("live_of_parties", True)] if parties else []
+    for name, exact in [*named, *names]:
         query = QUERIES[name]
         asked = max(int(number) for number in re.findall(r"\$(\d+)", query))
         part = "together_read" if query.startswith("SELECT") else "together_part"
         parts.append(_PARTS[part].format(name=name, query=_shifted(query, taken)))
         taken += asked
+        counted = "count" if name == "live_of_parties" else "count(*)"
         if exact:
             taken += 1
-            counts.append(_PARTS["together_exact"].format(name=name, wanted=taken))
+            counts.append(_PARTS["together_exact"].format(name=name, counted=counted, wanted=taken))
         else:
             counts.append(_PARTS["together_count"].format(name=name))
     return _PARTS["together"].format(parts=", ".join(parts), counts=", ".join(counts))
@@ -110,9 +112,12 @@ def _shifted(query: str, by: int) -> str:
     return re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + by}", query)
 
 
-def values_together(seen: Mapping[int, bytes], writes: Sequence[Write]) -> list[Any]:
+def values_together(seen: Seen, writes: Sequence[Write]) -> list[Any]:
     """What the statement of `together` takes."""
-    values: list[Any] = [literal(list(seen)), literal(list(seen.values())), len(seen)]
+    hashes = seen.hashes
+    values: list[Any] = [literal(list(hashes)), literal(list(hashes.values())), len(hashes)]
+    if seen.parties:
+        values += [*columns(seen.parties), seen.live]
     for write in writes:
         values += columns(write.rows)
         if write.exact:

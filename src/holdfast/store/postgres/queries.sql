@@ -41,6 +41,14 @@ SELECT found.* FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN
     FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
 ) AS found;
 
+-- name: live_of_parties
+-- How many bookings some parties have that are still to be decided.
+SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN LATERAL (
+    (SELECT 1 FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state IN ('waiting', 'offered') LIMIT 2)
+    UNION ALL
+    (SELECT 1 FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
+) AS found;
+
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
 SELECT {booking}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 
 import asyncpg
 
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
-from holdfast.store.base import Row, Write
+from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import COPY_FROM, QUERIES, columns, copied, few, together, values_together
 from holdfast.store.postgres.connections import CONNECT_S, LOST, PLANS, connect, describe, lost, shuffled
 from holdfast.store.queries import load_migrations
@@ -142,11 +142,11 @@ class PostgresTransaction:
         except Exception as error:
             raise self._world(error) from error
 
-    async def finish(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
+    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
         assert not self._begun
         if not writes or not few(writes):
             return await self._finish_with_many(seen, writes)
-        query = together(tuple((write.name, write.exact) for write in writes))
+        query = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
         try:
             statement = await self._store.prepared(self._connection, query)
         except Exception as error:
@@ -157,9 +157,8 @@ class PostgresTransaction:
             return False
         return True
 
-    async def _finish_with_many(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
-        locked = {row[0]: row[12] for row in await self.rows("lock_pools", sorted(seen))}
-        if locked != seen:
+    async def _finish_with_many(self, seen: Seen, writes: Sequence[Write]) -> bool:
+        if not await still_so(self, seen):
             return False
         for write in writes:
             if await self.many(write.name, write.rows) != len(write.rows) and write.exact:

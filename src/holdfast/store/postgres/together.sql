@@ -19,7 +19,7 @@ SELECT (
 {name} AS ({query});
 
 -- part: together_exact
-(SELECT 1 / (count(*) = ${wanted}::bigint)::int FROM {name});
+(SELECT 1 / ({counted} = ${wanted}::bigint)::int FROM {name});
 
 -- part: together_count
 (SELECT count(*) FROM {name});

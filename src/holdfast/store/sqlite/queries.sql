@@ -40,6 +40,16 @@ SELECT {booking}
 FROM bookings INDEXED BY booking_holds
 WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held';
 
+-- name: live_of_parties
+-- How many bookings some parties have that are still to be decided.
+SELECT (
+    SELECT count(*) FROM bookings INDEXED BY one_place_in_line
+    WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state IN ('waiting', 'offered')
+) + (
+    SELECT count(*) FROM bookings INDEXED BY booking_holds
+    WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held'
+);
+
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
 SELECT {booking}

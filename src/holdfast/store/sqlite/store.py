@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.errors import Busy, Closing, SchemaUnknown, Unavailable
-from holdfast.store.base import Row, Write
+from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.queries import load_migrations
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
@@ -114,13 +114,12 @@ class SqliteTransaction:
         except sqlite3.OperationalError as error:
             raise Unavailable(f"SQLite: {error}") from error
 
-    async def finish(self, seen: Mapping[int, bytes], writes: Sequence[Write]) -> bool:
+    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
         so = True
 
         async def write() -> None:
             nonlocal so
-            locked = {row[0]: row[12] for row in await self.rows("lock_pools", sorted(seen))}
-            so = locked == seen
+            so = await still_so(self, seen)
             for name, rows, exact in writes if so else ():
                 so = so and (await self.many(name, rows) == len(rows) or not exact)
             await (self.commit() if so else self.rollback())
