@@ -10,7 +10,6 @@ import pytest
 
 from holdfast import Holdfast, granted
 from holdfast.errors import Unavailable
-from holdfast.store.base import Seen
 from tests.database import dialect_of, opened
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.staging import nodes, outcome, without_conditions, without_keys
