@@ -161,7 +161,8 @@ def _declined(n: Narrator, facts: Facts, by: str) -> Told:
 
 
 def _lapsed(n: Narrator, facts: Facts, by: str) -> Told:
-    return Told(f"{n.who(facts)} did not answer in time and {_then(facts)}", "bad")
+    how = "could not be reached" if facts.get("why") else "did not answer in time"
+    return Told(f"{n.who(facts)} {how} and {_then(facts)}", "bad")
 
 
 def _then(facts: Facts) -> str:

@@ -117,6 +117,16 @@ class Decline:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreachable:
+    """The message that brought an offer can never arrive: the seat must not wait for an answer to it."""
+
+    booking: int
+    seq: int
+    why: str = ""
+    by: str = "outbox"
+
+
+@dataclass(frozen=True, slots=True)
 class GiveOffer:
     """Staff offer free room to one waiting booking now, out of turn."""
 
@@ -172,6 +182,7 @@ Command = (
     | Extend
     | Claim
     | Decline
+    | Unreachable
     | GiveOffer
     | Move
     | Resolve

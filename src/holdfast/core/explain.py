@@ -156,6 +156,8 @@ def _declined(known: _Known, event: e.Declined, by: str) -> Told:
 
 def _lapsed(known: _Known, event: e.Lapsed, by: str) -> Told:
     reason, then = _after(known, event)
+    if event.why:
+        return "lapsed", reason, f"The message about the offer could not be delivered to you. {then}"
     return "lapsed", reason, f"The offer ended without an answer. {then}"
 
 

@@ -204,9 +204,7 @@ def told(decision: Decision) -> list[str]:
     """What must be told is told, once each, and nothing else is."""
     due: Counter[tuple[str, int | None]] = Counter()
     for entry in decision.entries:
-        kind = message_for(entry.event)
-        if kind is not None:
-            due[kind, told_about(entry.event)] += 1
+        due.update(messages_for(entry.event))
     sent = Counter((message.kind, message.booking) for message in decision.messages)
     return [
         f"{kind} of booking {booking} is told {sent[kind, booking]} times and should be {due[kind, booking]}"
@@ -215,10 +213,16 @@ def told(decision: Decision) -> list[str]:
     ]
 
 
-def message_for(event: Any) -> str | None:
-    """The kind of message that an event needs; None if it needs none."""
+def messages_for(event: Any) -> list[tuple[str, int | None]]:
+    """The messages that an event needs, each with its kind and the booking it is about; None is for staff."""
+    found = [(kind, _told_about(event))] if (kind := _message_for(event)) is not None else []
+    unreachable = isinstance(event, e.Lapsed) and event.why
+    return [*found, ("unreachable", None)] if unreachable else found
+
+
+def _message_for(event: Any) -> str | None:
     if isinstance(event, e.Lapsed | e.Declined):
-        told_when_it_stays = "lapsed" if isinstance(event, e.Lapsed) else None
+        told_when_it_stays = "lapsed" if isinstance(event, e.Lapsed) and not event.why else None
         return "attempts_used_up" if event.state == CLOSED else told_when_it_stays
     if isinstance(event, e.Closed):
         return event.why if event.why in ("attempts_used_up", "demoted") else "cancelled"
@@ -241,7 +245,7 @@ _MESSAGES: Final[Mapping[type[Any], str]] = {
 }
 
 
-def told_about(event: Any) -> int | None:
+def _told_about(event: Any) -> int | None:
     if isinstance(event, e.HandedBack):
         return None
     number: int = event.booking

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.events import Event
-from holdfast.core.promises import message_for, told_about
+from holdfast.core.promises import messages_for
 from holdfast.store.base import Row
 from holdfast.verify.report import Findings
 
@@ -52,8 +52,8 @@ class Told:
         """An entry of the log, None if it could not be read, and the messages that stand at it."""
         if event is None:
             self._unsure = True
-        elif (kind := message_for(event)) is not None:
-            self._due.append(_Due(kind, told_about(event), seq))
+        else:
+            self._due += [_Due(kind, about, seq) for kind, about in messages_for(event)]
         if messages:
             for row in messages:
                 self._message(row)
