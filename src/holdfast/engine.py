@@ -49,6 +49,8 @@ class Engine:
         self.batches = 0
         self._secret = secret
         self._on_due = on_due
+        # Called after each commit that has put messages into the outbox.
+        self.on_messages: Callable[[], None] = lambda: None
         self.memory = Memory()
         self._task: asyncio.Task[None] | None = None
 
@@ -159,6 +161,8 @@ class Engine:
             self._set_aside(job)
         if run.next_due_at is not None:
             self._on_due(run.next_due_at)
+        if run.writer.has_messages:
+            self.on_messages()
         for loaded in run.changed:
             self.memory.keep(loaded)
 
@@ -341,10 +345,13 @@ class _Batch:
             self.writer.requests.append(Request(job.org, job.key, job.digest, text))
 
     async def _announce(self, tx: Transaction, pools: list[Loaded]) -> None:
-        """Note the earliest due time that this batch has brought forward, and tell other processes."""
+        """Note the earliest due time that this batch has brought forward, and tell other processes of it
+        and of messages."""
         for loaded in pools:
             due_at = loaded.view.due_at
             if due_at is not None and (loaded.due_at is None or due_at != loaded.due_at):
                 self.next_due_at = min(due_at, self.next_due_at or due_at)
                 if loaded.due_at is None or due_at < loaded.due_at:
                     await tx.run("notify", str(due_at))
+        if self.writer.has_messages:
+            await tx.run("notify", "messages")

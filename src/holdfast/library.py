@@ -19,6 +19,7 @@ from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.lookups import Lookups
+from holdfast.message_commands import MessageCommands
 from holdfast.people_commands import PeopleCommands
 from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
@@ -38,7 +39,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, PeopleCommands, Lookups):
+class Holdfast(StaffCommands, PeopleCommands, Lookups, MessageCommands):
     """One open database, with its lane and its ticker."""
 
     @classmethod

@@ -189,7 +189,7 @@ class Reads:
 
     async def messages(self, pool_id: int, limit: int = 100) -> list[dict[str, Any]]:
         found = await self._store.reader().rows("read_outbox", pool_id, 0, -1, min(limit, PAGE_MAX))
-        return [_message(row) for row in found]
+        return [message_shape(row) for row in found]
 
     async def stats(self, pool_id: int) -> dict[str, Any]:
         """The figures that staff watch: holds, seats, line, offers."""
@@ -224,7 +224,7 @@ def log_entry(pool_id: int, row: Row) -> dict[str, Any]:
     }
 
 
-def _message(row: Row) -> dict[str, Any]:
+def message_shape(row: Row) -> dict[str, Any]:
     pool_id, seq, part, kind, recipient, booking, facts, created_at, state, _, attempts, error = row
     return {
         "id": f"{ids.pool_text(pool_id)}-{seq}-{part}",

@@ -14,9 +14,11 @@ from holdfast.cli import (
     history,
     line,
     maintenance,
+    messages,
     openings,
     overview,
     pool,
+    receivers,
     stats,
     units,
     verify,
@@ -58,7 +60,7 @@ def holdfast(
     pass
 
 
-for part in (demo, pool, booking, line, openings, history, stats, maintenance, verify):
+for part in (demo, pool, booking, line, openings, history, stats, messages, receivers, maintenance, verify):
     part.register(app)
 for part in (overview, units):
     part.register(pool.app)

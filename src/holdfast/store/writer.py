@@ -59,6 +59,10 @@ class Writer:
             )
 
     @property
+    def has_messages(self) -> bool:
+        return bool(self._outbox)
+
+    @property
     def last_entry(self) -> tuple[int, int, bytes] | None:
         """One entry of the log by which one can tell later whether this batch was committed."""
         if not self._log:

@@ -275,7 +275,7 @@ UPDATE line_blocks SET count = $3 WHERE pool_id = $1 AND low = $2;
 DELETE FROM line_blocks WHERE pool_id = $1 AND low = $2;
 
 -- name: notify
--- Tell other processes that the next due time has changed; delivered when the transaction commits.
+-- Tell other processes that the next due time has changed or messages wait; delivered when the transaction commits.
 SELECT pg_notify('holdfast_due', $1::text);
 
 -- name: forget_requests

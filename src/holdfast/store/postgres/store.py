@@ -144,6 +144,7 @@ class PostgresStore:
         self._prepared: dict[str, Any] = {}
         self._begun = 0
         self._readers: asyncpg.Pool | None = None
+        self._woken: list[Callable[[], None]] = []
         self._listening: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -255,9 +256,15 @@ class PostgresStore:
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:
-        self._listening = asyncio.create_task(self._listen(woken))
+        self._woken.append(woken)
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
 
-    async def _listen(self, woken: Callable[[], None]) -> None:
+    def _wake(self) -> None:
+        for woken in self._woken:
+            woken()
+
+    async def _listen(self) -> None:
         pause = 0.1
         while True:
             try:
@@ -269,9 +276,9 @@ class PostgresStore:
             pause, gone = 0.1, asyncio.Event()
             connection.add_termination_listener(lambda _, gone=gone: gone.set())
             try:
-                await connection.add_listener(_CHANNEL, lambda *_: woken())
+                await connection.add_listener(_CHANNEL, lambda *_: self._wake())
                 # What was said while nobody listened is made up for by looking.
-                woken()
+                self._wake()
                 await gone.wait()
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 continue
