@@ -21,6 +21,7 @@ _REASONS: Final = {
     "wants_other": "wants something else",
     "not_eligible": "is not eligible",
     "attempts_used_up": "has no attempts left",
+    "quiet_hours": "is asleep until it is too late",
 }
 _GROUPS: Final = {
     "had_turn": "those who had a turn",

@@ -90,6 +90,7 @@ def _passed_sentence(known: _Known, event: e.Event, reason: str) -> str:
         "wants_other": "it was not what you want",
         "not_eligible": "it was not open to you",
         "attempts_used_up": "your attempts were used up",
+        "quiet_hours": "it would have begun before your quiet hours end",
     }
     return f"{what}: {because.get(reason, reason)}."
 

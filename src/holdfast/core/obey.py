@@ -84,6 +84,7 @@ def extend(work: Work, command: c.Extend) -> Done | Refusal:
         if ends <= booking.expires_at:
             return Refusal("hold_lifetime_used_up", "This hold cannot be extended any further.")
     work.emit(e.Extended(work.now, booking.number, ends))
+    work.remind(booking.number)
     return Done(booking.number)
 
 
@@ -128,6 +129,8 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
     got = number if part else booking.number
     if policy.claim_to == CONFIRMED:
         work.tell("confirmed", got)
+    else:
+        work.remind(got)
     return Done(got)
 
 

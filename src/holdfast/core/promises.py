@@ -206,6 +206,9 @@ def told(decision: Decision) -> list[str]:
     for entry in decision.entries:
         due.update(messages_for(entry.event))
     sent = Counter((message.kind, message.booking) for message in decision.messages)
+    for number in filter(None, (reminded_by(entry.event) for entry in decision.entries)):
+        # A reminder may be, and need not.
+        due["hold_ending", number] = min(1, sent["hold_ending", number])
     return [
         f"{kind} of booking {booking} is told {sent[kind, booking]} times and should be {due[kind, booking]}"
         for kind, booking in dict.fromkeys((*due, *sent))
@@ -218,6 +221,13 @@ def messages_for(event: Any) -> list[tuple[str, int | None]]:
     found = [(kind, _told_about(event))] if (kind := _message_for(event)) is not None else []
     unreachable = isinstance(event, e.Lapsed) and event.why
     return [*found, ("unreachable", None)] if unreachable else found
+
+
+def reminded_by(event: Any) -> int | None:
+    """The booking whose hold an event begins or prolongs; where the policy says so, it is reminded."""
+    if isinstance(event, e.Held | e.Promoted | e.Claimed | e.Extended) and event.expires_at is not None:
+        return event.part or event.booking if isinstance(event, e.Claimed) else event.booking
+    return None
 
 
 def _message_for(event: Any) -> str | None:

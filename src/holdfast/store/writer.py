@@ -55,7 +55,17 @@ class Writer:
         for part, message in enumerate(decision.messages):
             facts = rows.text(message.facts)
             self._outbox.append(
-                (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking, facts, self.now)
+                (
+                    pool_id,
+                    loaded.log_seq,
+                    part,
+                    message.kind,
+                    message.to,
+                    message.booking,
+                    facts,
+                    self.now,
+                    self.now if message.due_at is None else message.due_at,
+                )
             )
 
     @property

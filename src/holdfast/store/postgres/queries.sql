@@ -231,9 +231,9 @@ COPY log (pool_id, seq, at, kind, booking, by, body, digest, hash) FROM STDIN;
 
 -- name: insert_outbox
 INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
-SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', at, 0, ''
+SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', due_at, 0, ''
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-    $8::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at);
+    $8::bigint[], $9::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at, due_at);
 
 -- name: insert_requests
 COPY requests (org, key, digest, answer, created_at) FROM STDIN;
