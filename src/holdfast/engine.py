@@ -49,8 +49,8 @@ class Engine:
         self.batches = 0
         self._secret = secret
         self._on_due = on_due
-        # Called after each commit that has put messages into the outbox.
-        self.on_messages: Callable[[], None] = lambda: None
+        # Called after each commit that has put messages into the outbox, if somebody here sends them.
+        self.on_messages: Callable[[], None] | None = None
         self.memory = Memory()
         self._task: asyncio.Task[None] | None = None
 
@@ -161,7 +161,7 @@ class Engine:
             self._set_aside(job)
         if run.next_due_at is not None:
             self._on_due(run.next_due_at)
-        if run.writer.has_messages:
+        if run.writer.has_messages and self.on_messages is not None:
             self.on_messages()
         for loaded in run.changed:
             self.memory.keep(loaded)
@@ -353,5 +353,6 @@ class _Batch:
                 self.next_due_at = min(due_at, self.next_due_at or due_at)
                 if loaded.due_at is None or due_at < loaded.due_at:
                     await tx.run("notify", str(due_at))
-        if self.writer.has_messages:
+        if self.writer.has_messages and self._engine.on_messages is None:
+            # Nobody here sends them, so whoever does is woken.
             await tx.run("notify", "messages")

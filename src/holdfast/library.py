@@ -90,7 +90,10 @@ class Holdfast(StaffCommands, PeopleCommands, Lookups, MessageCommands):
         return int(isinstance(answer, Outcome) and bool(answer.events))
 
     async def advance(self, to: datetime | Instant | None = None, *, seconds: float = 0) -> None:
-        """Move a TestClock; all that falls due on the way happens in order, each at its own instant."""
+        """Move a TestClock; all that falls due on the way happens in order, each at its own instant.
+
+        Messages too, if there is an outbox: what a timer leaves to be told is told before the next one fires.
+        """
         clock = self.clock
         assert isinstance(clock, TestClock), "only a TestClock can be moved"
         target = clock.now() + int(seconds * 1000)
@@ -99,12 +102,23 @@ class Holdfast(StaffCommands, PeopleCommands, Lookups, MessageCommands):
             target = max(target, moment or 0)
         stuck_at: Instant | None = None
         while True:
-            found = (await self.store.reader().rows("next_due"))[0][0]
+            found = await self._next_instant()
             if found is None or found > target:
                 break
             clock.move_to(found)
-            if not await self.ticker.tick_due():
+            done = await self.ticker.tick_due()
+            if self.outbox is not None:
+                done += await self.outbox.send_due()
+            if not done:
                 if found == stuck_at:
                     raise CommandFailed("what is due cannot be done, so time cannot go on: see the log")
                 stuck_at = found
         clock.move_to(target)
+
+    async def _next_instant(self) -> Instant | None:
+        """When something is next due: a timer or, if there is an outbox, a message."""
+        reader = self.store.reader()
+        found = [(await reader.rows("next_due"))[0][0]]
+        if self.outbox is not None:
+            found.append((await reader.rows("next_message"))[0][0])
+        return min((at for at in found if at is not None), default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,12 +15,18 @@ from holdfast.door import Door
 from holdfast.reads import PAGE_MAX, message_shape
 from holdfast.store import rows
 
+if TYPE_CHECKING:
+    from holdfast.outbox import Outbox
+
 _ANYWHERE: Final = (-1, 0, 0)
 _NOTIFIERS: Final = ("email", "sms", "apprise")
 
 
 class MessageCommands(Door):
     """Messages, for staff. What only says how things are said is no command of the core's."""
+
+    # Who sends them in this process, if anybody does.
+    outbox: Outbox | None = None
 
     async def message(self, message: str) -> dict[str, Any] | Refusal:
         """One message by its id, with how it fared at each of its targets."""
@@ -65,7 +71,8 @@ class MessageCommands(Door):
             await tx.rollback()
         if not done:
             return Refusal("not_possible", f"A message that is {known['state']} cannot be replayed.")
-        self.engine.on_messages()
+        if self.engine.on_messages is not None:
+            self.engine.on_messages()
         return await self.message(message)
 
     async def templates(self) -> list[dict[str, Any]]:

@@ -12,10 +12,9 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.core import commands as c
-from holdfast.door import Door
 from holdfast.errors import Closing
 from holdfast.messages.notice import Key
 from holdfast.notifiers.base import Notifier
@@ -24,6 +23,9 @@ from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from holdfast.outbox.deliver import Deliverer, Try
 from holdfast.outbox.settings import MessageSettings
 from holdfast.store.base import Row
+
+if TYPE_CHECKING:
+    from holdfast.library import Holdfast
 
 log = logging.getLogger("holdfast")
 
@@ -41,7 +43,7 @@ class Outbox:
 
     def __init__(
         self,
-        hf: Door,
+        hf: Holdfast,
         settings: MessageSettings | None = None,
         notifiers: Mapping[str, Notifier] | None = None,
         *,
@@ -62,12 +64,19 @@ class Outbox:
 
     async def start(self) -> None:
         """Send from now on, woken by every commit that leaves messages, here or elsewhere."""
-        self._hf.engine.on_messages = self.wake
+        self.attach()
         await self._hf.store.listen(self.wake)
         self._task = asyncio.create_task(self._run(), name="holdfast-outbox")
 
+    def attach(self) -> None:
+        """Be the one who sends in this process; a test clock then takes messages along as it moves."""
+        self._hf.outbox = self
+        self._hf.engine.on_messages = self.wake
+
     async def close(self) -> None:
         """Take nothing more, and let what is in hand be handed over."""
+        if self._hf.outbox is self:
+            self._hf.outbox = self._hf.engine.on_messages = None
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -87,6 +96,8 @@ class Outbox:
         while taken := await self._take(HANDS_MAX):
             await asyncio.gather(*map(self._send_in_turn, _by_booking(taken)))
             count += len(taken)
+        if self._in_hand:
+            await asyncio.wait(self._in_hand)
         return count
 
     async def _run(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -13,6 +14,8 @@ from holdfast.notifiers.email.address import MailServer
 from holdfast.notifiers.email.codes import is_permanent
 
 _TIMEOUT_S: Final = 20.0
+# So many connections at once a mail server takes from one sender without taking offence.
+_LINES_MAX: Final = 8
 
 
 class EmailNotifier:
@@ -21,13 +24,15 @@ class EmailNotifier:
     def __init__(self, server: MailServer, sender: str) -> None:
         self._server = server
         self._sender = sender
+        self._lines = asyncio.Semaphore(_LINES_MAX)
 
     async def send(self, message: Outgoing) -> None:
         # Only those who send e-mail pay for importing it.
         import aiosmtplib
 
         try:
-            await aiosmtplib.send(self.letter(message), timeout=_TIMEOUT_S, **self._server.options())
+            async with self._lines:
+                await aiosmtplib.send(self.letter(message), timeout=_TIMEOUT_S, **self._server.options())
         except aiosmtplib.SMTPRecipientsRefused as refused:
             _, answer = refused, refused.recipients[0]
             raise _judged(answer.code, answer.message, at_recipient=True) from refused

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,6 +22,7 @@ class WebhookNotifier:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
+        self._trusted: ssl.SSLContext | None = None
 
     async def send(self, message: Outgoing) -> None:
         # Only those who have webhooks pay for importing it.
@@ -29,6 +31,8 @@ class WebhookNotifier:
         parts = urlsplit(message.address)
         if parts.scheme != "https" and not self._guard.allows_private:
             raise Permanent("a webhook needs an https address")
+        # Reading the certificates takes a while, so it is done once.
+        self._trusted = self._trusted or httpx2.create_ssl_context()
         body = msgspec.json.encode(message.payload)
         try:
             async with asyncio.timeout(_TIMEOUT_S):
@@ -37,10 +41,8 @@ class WebhookNotifier:
                 headers = signed(message, body) | {"Host": url.netloc.decode()}
                 pinned = url.copy_with(host=address)
                 # A proxy would resolve the name itself, and a redirect would lead where we have not looked.
-                trusted = httpx2.create_ssl_context()
-                async with httpx2.AsyncClient(
-                    verify=trusted, trust_env=False, follow_redirects=False
-                ) as client:
+                options: dict[str, Any] = {"verify": self._trusted, "timeout": None}
+                async with httpx2.AsyncClient(trust_env=False, follow_redirects=False, **options) as client:
                     extensions = {"sni_hostname": url.host}
                     request = client.build_request(
                         "POST", pinned, content=body, headers=headers, extensions=extensions
