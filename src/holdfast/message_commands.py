@@ -39,7 +39,8 @@ class MessageCommands(Door):
         if key is None or not found:
             return unknown("message", message)
         told = await self.store.reader().rows("deliveries_of", *key)
-        return message_shape(found[0]) | {"deliveries": [_delivery(row) for row in told]}
+        due_at = _iso(found[0][9])
+        return message_shape(found[0]) | {"due_at": due_at, "deliveries": [_delivery(row) for row in told]}
 
     async def dead_letters(
         self, *, after: str | None = None, limit: int = 100
@@ -198,7 +199,7 @@ class MessageCommands(Door):
 
 def _wrong_webhook(url: object, payload: object, kinds: object) -> Refusal | None:
     from holdfast.messages.wording import KINDS
-    from holdfast.outbox.settings import MessageSettings
+    from holdfast.outbox.settings import webhooks_to_private
 
     try:
         parts = urlsplit(inputs.text(url, "url", 2_000, empty=False))
@@ -207,8 +208,8 @@ def _wrong_webhook(url: object, payload: object, kinds: object) -> Refusal | Non
         return bad.refusal
     except ValueError:
         return invalid("url", "This is no address.")
-    private = MessageSettings.from_environment().webhooks_to_private
-    if not named or parts.scheme not in (("https", "http") if private else ("https",)):
+    schemes = ("https", "http") if webhooks_to_private() else ("https",)
+    if not named or parts.scheme not in schemes:
         return invalid("url", "A webhook needs an https address without a password in it.")
     if payload not in ("full", "thin"):
         return invalid("payload", "payload must be full or thin.")

@@ -36,6 +36,7 @@ class MailServer:
         self.answers: dict[str, str] = {}
         self.at_data = ""
         self.stall_s = 0.0
+        self.stalls: dict[str, float] = {}
         self.letters: list[EmailMessage] = []
         self._tls = tls
         self._options = options
@@ -72,8 +73,8 @@ class MailServer:
         return answer
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
-        if self.stall_s:
-            await asyncio.sleep(self.stall_s)
+        if stall_s := max([self.stall_s, *(self.stalls.get(it, 0.0) for it in envelope.rcpt_tos)]):
+            await asyncio.sleep(stall_s)
         if self.at_data:
             return self.at_data
         assert isinstance(envelope.content, bytes)

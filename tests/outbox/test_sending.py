@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from holdfast import Refusal, granted
@@ -94,6 +96,32 @@ async def test_a_server_that_refuses_one_address_lets_the_others_through(post: P
     post.mail.answers.clear()
     await post.pass_time(60)
     assert {state for _, state in await post.states("chair")} == {"sent"}
+
+
+async def test_a_slow_receiver_keeps_nobody_waiting(post: Post) -> None:
+    """The loop runs; while one address stalls, the others are served, and nothing else stands still."""
+    post.mail.stalls["olga@example.org"] = 3.0
+    await post.outbox.start()
+    await offered(post)
+    for _ in range(200):
+        if len(post.mail.letters) == 3:
+            break
+        await asyncio.sleep(0.01)
+    assert sorted({str(it["To"]) for it in post.mail.letters}) == ["ann@example.org", "bea@example.org"]
+    dan = await post.book("chair", "Dan")
+    assert dan.state == "waiting"
+    await post.outbox.send_due()
+    assert len(post.mail.to("olga@example.org")) == 2
+
+
+async def test_the_lag_is_how_long_the_oldest_message_has_waited(post: Post) -> None:
+    assert await post.outbox.lag_s() == 0
+    olga = await post.book("chair", "Olga")
+    granted(await post.hf.confirm(olga.id))
+    await post.hf.advance(seconds=90)
+    assert await post.outbox.lag_s() == 90
+    await post.outbox.send_due()
+    assert await post.outbox.lag_s() == 0
 
 
 async def test_no_message_goes_out_for_what_was_refused_or_rehearsed(post: Post) -> None:

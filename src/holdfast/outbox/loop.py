@@ -90,6 +90,11 @@ class Outbox:
         """There may be something to send."""
         self._woken.set()
 
+    async def lag_s(self) -> float:
+        """For how long the message that is longest overdue has been due; nothing if none is."""
+        due_at = (await self._hf.store.reader().rows("next_message"))[0][0]
+        return 0.0 if due_at is None else max(0, self._hf.clock.now() - due_at) / 1000
+
     async def send_due(self) -> int:
         """Send everything that is due now, and wait for it; how many messages were tried."""
         count = 0

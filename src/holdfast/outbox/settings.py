@@ -17,6 +17,12 @@ from holdfast.messages.languages import LANGUAGES, language_of
 _NO = ("", "0", "no", "false")
 
 
+def webhooks_to_private(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether webhooks may go to private addresses."""
+    env = os.environ if environment is None else environment
+    return env.get("HOLDFAST_WEBHOOKS_TO_PRIVATE", "").lower() not in _NO
+
+
 @dataclass(frozen=True, slots=True)
 class MessageSettings:
     """Each is an environment variable: `base_url` is HOLDFAST_BASE_URL, and so on."""
@@ -35,7 +41,8 @@ class MessageSettings:
         """The settings of HOLDFAST_… variables. Raises SettingsWrong."""
         env = os.environ if environment is None else environment
         said = {name: env.get(f"HOLDFAST_{name.upper()}", "") for name in cls.__slots__}
-        private = said.pop("webhooks_to_private").lower() not in _NO
+        del said["webhooks_to_private"]
+        private = webhooks_to_private(env)
         settings = cls(**{name: text for name, text in said.items() if text}, webhooks_to_private=private)
         settings.check()
         return settings
