@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import Refusal, granted
 from holdfast.notifiers.base import Outgoing
-from holdfast.outbox import Outbox
+from holdfast.outbox import MessageSettings, Outbox
 from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from tests.database import ask
 from tests.notifiers.servers import Receiver
@@ -112,6 +112,20 @@ async def test_a_slow_receiver_keeps_nobody_waiting(post: Post) -> None:
     assert dan.state == "waiting"
     await post.outbox.send_due()
     assert len(post.mail.to("olga@example.org")) == 2
+
+
+async def test_without_a_mail_server_it_is_said_that_nobody_was_told(
+    post: Post, caplog: pytest.LogCaptureFixture
+) -> None:
+    olga = await post.book("chair", "Olga")
+    granted(await post.hf.confirm(olga.id))
+    nothing_set_up = Outbox(post.hf, MessageSettings())
+    await nothing_set_up.start()
+    await nothing_set_up.send_due()
+    await nothing_set_up.close()
+    assert "messages to people are only logged" in caplog.text
+    (message,) = granted(await post.hf.messages("chair"))
+    assert (message["state"], message["error"]) == ("sent", "log: only logged")
 
 
 async def test_the_lag_is_how_long_the_oldest_message_has_waited(post: Post) -> None:

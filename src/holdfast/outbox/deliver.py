@@ -62,6 +62,10 @@ class Deliverer:
         self._settings = settings
         self._secret = secret
 
+    @property
+    def reaches_people(self) -> bool:
+        return bool({"email", "sms"} & set(self._notifiers))
+
     async def deliver(self, reader: Reader, row: Row, now: Instant) -> Try:
         """Tell everyone who has not been told yet, all at once: a slow one keeps nobody waiting."""
         settings = self._settings
@@ -92,7 +96,8 @@ class Deliverer:
             # Whatever is wrong with this one, the others go on.
             log.exception("message %s could not be sent by %s", notice.key.text, target.notifier)
             return Delivery(target, "pending", _said(error, target))
-        return Delivery(target, "sent")
+        # Nobody was told really, and whoever looks at the message shall see it.
+        return Delivery(target, "sent", "only logged" if target.notifier == "log" else "")
 
     def worded(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Outgoing:
         """The message as this target gets it."""

@@ -64,6 +64,8 @@ class Outbox:
 
     async def start(self) -> None:
         """Send from now on, woken by every commit that leaves messages, here or elsewhere."""
+        if not self._deliverer.reaches_people:
+            log.warning("no mail server and no text service is set up: messages to people are only logged")
         self.attach()
         await self._hf.store.listen(self.wake)
         self._task = asyncio.create_task(self._run(), name="holdfast-outbox")
