@@ -89,7 +89,9 @@ async def test_without_taking_two_processes_would_send_twice(database_url: str, 
         one, two = (Outbox(hf, settings_for(mail), lease=0) for _ in range(2))
         taken = [(outbox, row) for outbox in (one, two) for row in await outbox._take(10)]
         await asyncio.gather(*(outbox._send(row) for outbox, row in taken))
-    assert len(mail.letters) == 10
+    # Each took all five; who comes last may see that the other was faster, but most go out twice.
+    assert len(taken) == 10
+    assert len(mail.letters) > 5
 
 
 async def test_who_is_killed_after_sending_leaves_a_repeat_with_the_same_id(
