@@ -17,6 +17,7 @@ SECRET: Final = "a secret of the tests"
 # Each with what its rows are sorted by: the key, so that two databases can be compared.
 TABLES: Final = {
     "bookings": "pool_id, number",
+    "deliveries": "pool_id, seq, part, target",
     "line_blocks": "pool_id, low",
     "log": "pool_id, seq",
     "offers": "pool_id, booking, seq",
@@ -25,9 +26,12 @@ TABLES: Final = {
     "pools": "id",
     "quotas": "pool_id, key",
     "requests": "org, key",
+    "staff_contacts": "org, id",
     "takings": "pool_id, label",
+    "templates": "org, kind, language, part",
     "tries": "pool_id, opening, booking",
     "units": "pool_id, label",
+    "webhooks": "org, id",
 }
 
 Rows = list[tuple[Any, ...]]

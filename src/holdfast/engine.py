@@ -53,6 +53,8 @@ class Engine:
         self.batches = 0
         self.batches_ahead = 0
         self.secret = secret
+        # Called after each commit that has put messages into the outbox, if somebody here sends them.
+        self.on_messages: Callable[[], None] | None = None
         self.memory = Memory()
         self._on_due = on_due
         self._look_up = 0
@@ -106,7 +108,10 @@ class Engine:
             return None
 
     def _batch(self, jobs: list[Job]) -> Batch:
-        return Batch(jobs, self.store, self.memory, self.clock, self.secret)
+        batch = Batch(jobs, self.store, self.memory, self.clock, self.secret)
+        # If nobody here sends messages, whoever does is woken.
+        batch.writer.tells_of_messages = self.on_messages is None
+        return batch
 
     async def _carry_out(self, jobs: list[Job], ready: Batch | None) -> bool:
         """Carry out a batch, whatever happens; whether it is as it was decided ahead."""
@@ -253,6 +258,8 @@ class Engine:
             self._set_aside(job)
         if (due_at := batch.next_due_at) is not None:
             self._on_due(due_at)
+        if batch.writer.has_messages and self.on_messages is not None:
+            self.on_messages()
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()

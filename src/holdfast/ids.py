@@ -22,6 +22,11 @@ def new_pool_id() -> int:
     return secrets.randbits(62)
 
 
+def new_name(letters: str) -> str:
+    """A new id for what staff set up: letters that say what it is, and sixteen that say which."""
+    return letters + secrets.token_hex(8)
+
+
 @lru_cache(10_000)
 def pool_text(pool_id: int) -> str:
     return "p" + _encode(pool_id)

@@ -20,6 +20,7 @@ from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.keeping_commands import KeepingCommands
 from holdfast.lookups import Lookups
+from holdfast.message_commands import MessageCommands
 from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
 
@@ -38,7 +39,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, KeepingCommands, Lookups):
+class Holdfast(StaffCommands, KeepingCommands, Lookups, MessageCommands):
     """One open database, with its lane and its ticker."""
 
     @classmethod
@@ -96,7 +97,10 @@ class Holdfast(StaffCommands, KeepingCommands, Lookups):
     async def advance(
         self, to: datetime | Instant | str | None = None, *, seconds: float = 0
     ) -> Refusal | None:
-        """Move a TestClock; all that falls due on the way happens in order, each at its own instant."""
+        """Move a TestClock; all that falls due on the way happens in order, each at its own instant.
+
+        Messages too, if there is an outbox: what a timer leaves to be told is told before the next one fires.
+        """
         clock = self.clock
         if not isinstance(clock, TestClock):
             return Refusal("not_possible", "Only a test clock can be moved.")
@@ -109,13 +113,24 @@ class Holdfast(StaffCommands, KeepingCommands, Lookups):
         target = max(target, moment or 0)
         stuck_at: Instant | None = None
         while True:
-            found = (await self.store.reader().rows("next_due"))[0][0]
+            found = await self._next_instant()
             if found is None or found > target:
                 break
             clock.move_to(found)
-            if not await self.ticker.tick_due():
+            done = await self.ticker.tick_due()
+            if self.outbox is not None:
+                done += await self.outbox.send_due()
+            if not done:
                 if found == stuck_at:
                     raise CommandFailed("what is due cannot be done, so time cannot go on: see the log")
                 stuck_at = found
         clock.move_to(target)
         return None
+
+    async def _next_instant(self) -> Instant | None:
+        """When something is next due: a timer or, if there is an outbox, a message."""
+        reader = self.store.reader()
+        found = [(await reader.rows("next_due"))[0][0]]
+        if self.outbox is not None:
+            found.append((await reader.rows("next_message"))[0][0])
+        return min((at for at in found if at is not None), default=None)

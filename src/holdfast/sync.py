@@ -94,6 +94,20 @@ class SyncHoldfast:
     explain = _sync(Holdfast.explain)
     openings = _sync(Holdfast.openings)
     messages = _sync(Holdfast.messages)
+    message = _sync(Holdfast.message)
+    dead_letters = _sync(Holdfast.dead_letters)
+    replay = _sync(Holdfast.replay)
+    templates = _sync(Holdfast.templates)
+    set_template = _sync(Holdfast.set_template)
+    drop_template = _sync(Holdfast.drop_template)
+    preview = _sync(Holdfast.preview)
+    webhooks = _sync(Holdfast.webhooks)
+    add_webhook = _sync(Holdfast.add_webhook)
+    rotate_webhook = _sync(Holdfast.rotate_webhook)
+    remove_webhook = _sync(Holdfast.remove_webhook)
+    staff_contacts = _sync(Holdfast.staff_contacts)
+    add_staff_contact = _sync(Holdfast.add_staff_contact)
+    remove_staff_contact = _sync(Holdfast.remove_staff_contact)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ The key is HOLDFAST_SECRET, or one that Holdfast makes and keeps (see `config`).
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import secrets
@@ -64,3 +65,9 @@ def _mac(secret: str, purpose: str, name: str) -> str:
 @lru_cache(16)
 def _key(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
+
+
+def webhook_secret(secret: str, org: str, webhook: str, generation: int) -> str:
+    """The secret that a webhook's messages are signed with; another generation has another."""
+    raw = hashlib.blake2b(f"webhook:{org}:{webhook}:{generation}".encode(), key=_key(secret), digest_size=24)
+    return "whsec_" + base64.b64encode(raw.digest()).decode()

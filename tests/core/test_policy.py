@@ -123,6 +123,7 @@ CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("event_signup", {"hand_back": True}, "hand_back"),
     ("event_signup", {"offer_cutoff": "1h"}, "offer_cutoff"),
     ("event_signup", {"claim_to": "held"}, "claim_to"),
+    ("event_signup", {"quiet_hours": "22:00-07:00"}, "quiet_hours"),
     ("event_signup", {"partial": "give_less"}, "partial"),
 ]
 
@@ -161,6 +162,14 @@ WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"cooldown": None}, "cooldown"),
     ({"cooldown": True}, "cooldown"),
     ({"offer_cutoff": None}, "offer_cutoff"),
+    ({"hold_reminder": None}, "hold_reminder"),
+    ({"hold_reminder": "soon"}, "hold_reminder"),
+    ({"quiet_hours": "22-7"}, "quiet_hours"),
+    ({"quiet_hours": "22:00-24:00"}, "quiet_hours"),
+    ({"quiet_hours": "22:00-22:00"}, "quiet_hours"),
+    ({"quiet_hours": "22:00-٠٧:٠٠"}, "quiet_hours"),
+    ({"quiet_hours": "22:00-07:00\n"}, "quiet_hours"),
+    ({"quiet_hours": 22}, "quiet_hours"),
     ({"hand_back": 1}, "hand_back"),
     ({"hand_back": None}, "hand_back"),
     ({"confirm_while_waiting": "yes"}, "confirm_while_waiting"),

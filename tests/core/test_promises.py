@@ -22,6 +22,7 @@ WINDOW = {"side": "window"}
 AISLE = {"side": "aisle"}
 
 holding = {
+    "hold_reminder": st.sampled_from(["0s", "1m", "24h"]),
     "hold_window": st.sampled_from(["1m", "10m", "30m"]),
     "holds_per_party_max": st.sampled_from([None, 1, 2]),
     "quantity_max": st.sampled_from([2, 100]),
@@ -42,6 +43,7 @@ offering = {
     "tries_max": st.sampled_from([None, 1, 2, 10]),
     "hand_back": st.booleans(),
     "offer_cutoff": st.sampled_from(["0s", "15m"]),
+    "quiet_hours": st.sampled_from([None, "22:00-07:00", "09:00-09:30", "00:00-23:59"]),
     "partial": st.sampled_from(["all_or_nothing", "give_less"]),
     "claim_to": st.sampled_from(["confirmed", "held"]),
 }

@@ -102,7 +102,8 @@ class Mirrored(History):
         for part, message in enumerate(decision.messages):
             at, facts = self.now, rows.text(message.facts)
             told = (pool_id, len(self.log), part, message.kind, message.to, message.booking, facts)
-            self.told.append((*told, at, "pending", at, 0, ""))
+            due_at = at if message.due_at is None else message.due_at
+            self.told.append((*told, at, "pending", due_at, 0, ""))
 
     def compare(self) -> None:
         """The rows of both databases with each other, and with what the core has in mind."""

@@ -94,12 +94,35 @@ async def story(hf: Told) -> None:
     await hf.prune(30 * 86_400)
     await hf.position(dan.id)
     await hf.explain(dan.id)
+    await about_messages(hf)
+
+
+async def about_messages(hf: Told) -> None:
+    first = (await hf.messages("gig"))[0].id
+    await hf.message(first)
+    await hf.message("nonsense")
+    await hf.dead_letters()
+    await hf.replay(first)
+    await hf.set_template("offer", "en", "subject", "{{ pool }} is waiting for you")
+    await hf.set_template("offer", "en", "subject", "{{ nobody_knows }}")
+    await hf.templates()
+    await hf.preview("offer")
+    await hf.drop_template("offer", "en", "subject")
+    webhook = await hf.add_webhook("https://example.org/hook", kinds=["offer"])
+    await hf.add_webhook("gopher://example.org")
+    await hf.rotate_webhook(webhook["id"])
+    await hf.webhooks()
+    await hf.remove_webhook(webhook["id"])
+    contact = await hf.add_staff_contact("email", "desk@example.org")
+    await hf.staff_contacts()
+    await hf.remove_staff_contact(contact["id"])
 
 
 async def told(url: str, monkeypatch: pytest.MonkeyPatch, *, sync: bool) -> Told:
     """The story as told to a new database; pools get the same ids each time."""
     numbers = count(1_000)
     monkeypatch.setattr(ids, "new_pool_id", lambda: next(numbers))
+    monkeypatch.setattr(ids, "new_name", lambda letters: f"{letters}{next(numbers)}")
     if sync:
         with Holdfast.open_sync(url, clock=TestClock(START), secret=SECRET) as hf:
             teller = Told(hf)

@@ -60,6 +60,16 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
         "outbox.pool_id, outbox.seq, outbox.part",
     ),
     "outbox_state": ("UPDATE outbox SET state = 'shredded'", None),
+    "delivery_state": (
+        "INSERT INTO deliveries VALUES ({pool}, 1, 0, 'email', 'shredded', 1, 0, '')",
+        None,
+    ),
+    "template_part": ("INSERT INTO templates VALUES ('o', 'offer', 'en', 'song', 'la', 'staff', 0)", None),
+    "webhook_payload": (
+        "INSERT INTO webhooks VALUES ('o', 'w', 'https://example.org', 'fat', '[]', 1, 0)",
+        None,
+    ),
+    "contact_notifier": ("INSERT INTO staff_contacts VALUES ('o', 'c', 'pigeon', 'coo', 'en', 0)", None),
 }
 
 # Unnamed by us, and just as strict: what a column may hold.

@@ -15,10 +15,12 @@ from holdfast.cli import (
     history,
     line,
     maintenance,
+    messages,
     openings,
     overview,
     person,
     pool,
+    receivers,
     stats,
     units,
     verify,
@@ -65,7 +67,21 @@ def holdfast(
     pass
 
 
-for part in (demo, pool, booking, line, openings, history, stats, files, person, maintenance, verify):
+for part in (
+    demo,
+    pool,
+    booking,
+    line,
+    openings,
+    history,
+    stats,
+    messages,
+    receivers,
+    files,
+    person,
+    maintenance,
+    verify,
+):
     part.register(app)
 for part in (overview, units):
     part.register(pool.app)

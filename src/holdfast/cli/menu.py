@@ -11,6 +11,7 @@ SECTIONS: Final = {
     "Bookings": ("book", "confirm", "cancel", "extend", "booking", "bookings", "explain"),
     "The line and its offers": ("line", "claim", "decline", "offer", "move", "fill", "needs-you", "resolve"),
     "Looking back": ("log", "stats", "verify"),
+    "Messages": ("outbox", "message", "webhook", "staff-contact"),
     "People and their records": ("export", "import", "person"),
     "The database": ("migrate", "release-expired", "prune"),
 }

@@ -21,6 +21,7 @@ _REASONS: Final = {
     "wants_other": "wants something else",
     "not_eligible": "is not eligible",
     "attempts_used_up": "has no attempts left",
+    "quiet_hours": "is asleep until it is too late",
 }
 _GROUPS: Final = {
     "had_turn": "those who had a turn",
@@ -163,7 +164,8 @@ def _declined(n: Narrator, facts: Facts, by: str) -> Told:
 
 
 def _lapsed(n: Narrator, facts: Facts, by: str) -> Told:
-    return Told(f"{n.who(facts)} did not answer in time and {_then(facts)}", "bad")
+    how = "could not be reached" if facts.get("why") else "did not answer in time"
+    return Told(f"{n.who(facts)} {how} and {_then(facts)}", "bad")
 
 
 def _then(facts: Facts) -> str:

@@ -15,6 +15,8 @@ def describe(policy: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("holds", hold),
         ("if full", "people wait in line" if policy["if_full"] == "wait" else "refused"),
     ]
+    if policy["hold_reminder"]:
+        rules.append(("reminder", f"{length(policy['hold_reminder'])} before a hold ends"))
     if policy["promotion"] == "auto":
         rules.append(("freed room", "goes to the first in line who fits, at once"))
         if policy["confirm_while_waiting"]:
@@ -48,6 +50,8 @@ def _offers(policy: Mapping[str, Any]) -> list[tuple[str, str]]:
         rules.append(("handed back", f"{tries}when nobody is left to ask"))
     if policy["offer_cutoff"]:
         rules.append(("cut-off", f"{length(policy['offer_cutoff'])} before it starts"))
+    if policy["quiet_hours"]:
+        rules.append(("quiet hours", f"{policy['quiet_hours']}: offers are sent, and begin, when they end"))
     if policy["partial"] == "give_less":
         rules.append(("fewer seats", "are offered when there are not enough for all that were asked"))
     if policy["claim_to"] == "held":

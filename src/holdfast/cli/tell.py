@@ -21,6 +21,8 @@ _MESSAGES = {
     "demoted": "that the place is lost",
     "attempts_used_up": "that no attempts are left",
     "handed_back": "that it came back",
+    "hold_ending": "that the hold is about to end",
+    "unreachable": "that somebody could not be reached",
 }
 
 

@@ -186,6 +186,8 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
     work.emit(event, command.party)
     if command.confirmed:
         work.tell("confirmed", number)
+    elif view.pool.policy.hold_reminder:
+        work.remind(number)
     return Done(number)
 
 

@@ -105,6 +105,15 @@ class Decline(NamedTuple):
     by: str = "party"
 
 
+class Unreachable(NamedTuple):
+    """The message that brought an offer can never arrive: the seat must not wait for an answer to it."""
+
+    booking: int
+    seq: int
+    why: str = ""
+    by: str = "outbox"
+
+
 class GiveOffer(NamedTuple):
     """Staff offer free room to one waiting booking now, out of turn."""
 
@@ -156,6 +165,7 @@ Command = (
     | Extend
     | Claim
     | Decline
+    | Unreachable
     | GiveOffer
     | Move
     | Resolve

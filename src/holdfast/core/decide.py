@@ -110,6 +110,7 @@ _OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
     c.Extend: obey.extend,
     c.Claim: obey.claim,
     c.Decline: obey.decline,
+    c.Unreachable: obey.unreachable,
     c.ChangePool: staff.change_pool,
     c.AddUnits: staff.add_units,
     c.CloseUnit: staff.close_unit,

@@ -154,7 +154,7 @@ class Declined:
 
 @dataclass(slots=True)
 class Lapsed:
-    """An offer's window ended without an answer."""
+    """An offer ended without an answer: its window did, or nobody could be reached (`why`)."""
 
     at: Instant
     booking: int
@@ -162,6 +162,7 @@ class Lapsed:
     state: str
     place: int
     arrival: int
+    why: str = ""
 
 
 @dataclass(slots=True)

@@ -90,6 +90,7 @@ def _passed_sentence(known: _Known, event: e.Event, reason: str) -> str:
         "wants_other": "it was not what you want",
         "not_eligible": "it was not open to you",
         "attempts_used_up": "your attempts were used up",
+        "quiet_hours": "it would have begun before your quiet hours end",
     }
     return f"{what}: {because.get(reason, reason)}."
 
@@ -156,6 +157,8 @@ def _declined(known: _Known, event: e.Declined, by: str) -> Told:
 
 def _lapsed(known: _Known, event: e.Lapsed, by: str) -> Told:
     reason, then = _after(known, event)
+    if event.why:
+        return "lapsed", reason, f"The message about the offer could not be delivered to you. {then}"
     return "lapsed", reason, f"The offer ended without an answer. {then}"
 
 

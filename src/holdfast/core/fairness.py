@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from holdfast.core import events as e
 from holdfast.core.conditions import matches
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Opening, Unit
+from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, room, suits
 from holdfast.core.search import tries_spent
 from holdfast.core.view import View
@@ -118,7 +119,8 @@ def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> b
         ):
             return False
     starts = [at for at in (view.pool.starts_at, unit.starts_at if unit else None) if at is not None]
-    return all(at - policy.offer_cutoff > now for at in starts)
+    wakes_at = sent_at(view.pool, booking.party, now) if policy.promotion == "offer" else now
+    return all(at - policy.offer_cutoff > wakes_at for at in starts)
 
 
 def _closed_to(view: View, opening: Opening, booking: Booking, now: Instant) -> bool:

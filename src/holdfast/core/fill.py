@@ -20,6 +20,7 @@ from holdfast.core import line
 from holdfast.core.due import wake
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
 from holdfast.core.openings import end_outgrown, ensure_opening, hand_back, opening_of
+from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, need_all_units, overflow, room, taken
 from holdfast.core.search import Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
@@ -107,6 +108,8 @@ def give_offer(work: Work, search: Search, why: str = "") -> None:
     pieces: list[Unit | None] = [*units] or [None]
     openings = tuple(ensure_opening(work, slot.quota, piece).number for piece in pieces)
     policy = view.pool.policy
+    # Who of staff offers it out of turn knows what time it is.
+    sends_at = work.now if why else sent_at(view.pool, booking.party, work.now)
     event = e.Offered(
         work.now,
         booking.number,
@@ -117,13 +120,14 @@ def give_offer(work: Work, search: Search, why: str = "") -> None:
         booking.asked_price or view.pool.price,
         line.position(view, booking.place),
         view.round if policy.turns == "round" else booking.round,
-        window_end(work, units),
+        window_end(work, units, sends_at),
         search.reasons,
         why,
         booking.place,
     )
     work.emit(event, by=None if why else "rule")
-    work.tell("offer", booking.number, seq=event.seq, offered=event.quantity, expires_at=event.expires_at)
+    facts = {"seq": event.seq, "offered": event.quantity, "expires_at": event.expires_at}
+    work.tell("offer", booking.number, due_at=sends_at if sends_at > work.now else None, **facts)
 
 
 def promote(work: Work, search: Search) -> None:
@@ -145,6 +149,7 @@ def promote(work: Work, search: Search) -> None:
     )
     work.emit(event, by="rule")
     work.tell("promoted", booking.number, state=event.state, expires_at=expires_at)
+    work.remind(booking.number)
 
 
 def _leave(work: Work, search: Search) -> None:

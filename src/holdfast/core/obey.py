@@ -84,6 +84,7 @@ def extend(work: Work, command: c.Extend) -> Done | Refusal:
         if ends <= booking.expires_at:
             return Refusal("hold_lifetime_used_up", "This hold cannot be extended any further.")
     work.emit(e.Extended(work.now, booking.number, ends))
+    work.remind(booking.number)
     return Done(booking.number)
 
 
@@ -128,6 +129,8 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
     got = number if part else booking.number
     if policy.claim_to == CONFIRMED:
         work.tell("confirmed", got)
+    else:
+        work.remind(got)
     return Done(got)
 
 
@@ -149,8 +152,27 @@ def decline(work: Work, command: c.Decline) -> Done | Refusal:
     return Done(booking.number)
 
 
-def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
-    """An offer was declined or its window ended: the policy says what becomes of the booking."""
+def unreachable(work: Work, command: c.Unreachable) -> Done | Refusal:
+    """An offer that nobody will hear of lapses at once, and staff are told. Refusals: unknown.
+
+    An offer that has been answered meanwhile stays as it is: so doing it twice is doing it once.
+    """
+    view = work.view
+    offer = view.offers.get((command.booking, command.seq))
+    booking = view.bookings.get(command.booking)
+    if offer is None or booking is None:
+        return unknown("offer", command.seq)
+    if offer.outcome is not None:
+        return Done(booking.number, repeated=True)
+    end_offer(work, booking, lapsed=True, why="unreachable")
+    work.tell_staff(
+        "unreachable", reference=booking.reference, quota=booking.quota, seq=command.seq, why=command.why
+    )
+    return Done(booking.number)
+
+
+def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> None:
+    """An offer was declined or ended without an answer: the policy says what becomes of the booking."""
     view, policy = work.view, work.view.pool.policy
     after = policy.after_lapse if lapsed else policy.after_decline
     state, place, arrival = WAITING, booking.place, booking.arrival
@@ -161,12 +183,13 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
     elif after == "back":
         arrival = view.arrivals + 1
         place = line.place_of(booking.priority, arrival)
-    kind = e.Lapsed if lapsed else e.Declined
-    event = kind(work.now, booking.number, booking.offer_seq, state, place, arrival)
-    work.emit(event, by="clock" if lapsed else None)
+    over = (work.now, booking.number, booking.offer_seq, state, place, arrival)
+    work.emit(
+        e.Lapsed(*over, why) if lapsed else e.Declined(*over), by="clock" if lapsed and not why else None
+    )
     if state == CLOSED:
         work.tell("attempts_used_up", booking.number)
-    elif lapsed:
+    elif lapsed and not why:
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
 
 

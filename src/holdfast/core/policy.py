@@ -43,6 +43,8 @@ class Policy:
     offer_cutoff: int = 0
     partial: str = "all_or_nothing"
     claim_to: str = "confirmed"
+    hold_reminder: int = 0
+    quiet_hours: str | None = None
     priority_rules: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -96,8 +98,17 @@ _ONLY_WITH_OFFERS: Final = (
     "hand_back",
     "offer_cutoff",
     "claim_to",
+    "quiet_hours",
 )
-_LENGTHS: Final = ("hold_window", "hold_lifetime_max", "offer_window", "cooldown", "offer_cutoff")
+_LENGTHS: Final = (
+    "hold_window",
+    "hold_lifetime_max",
+    "offer_window",
+    "cooldown",
+    "offer_cutoff",
+    "hold_reminder",
+)
+_QUIET: Final = re.compile(r"(?P<begin>([01][0-9]|2[0-3]):[0-5][0-9])-(?P<end>([01][0-9]|2[0-3]):[0-5][0-9])")
 _COUNTS: Final = ("holds_per_party_max", "quantity_max", "offers_live_max", "attempts_max", "tries_max")
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
     "if_full": ("refuse", "wait"),
@@ -194,7 +205,15 @@ def _wrong_value(values: Mapping[str, Any]) -> Refusal | None:
     for name in ("confirm_while_waiting", "hand_back"):
         if not isinstance(values[name], bool):
             return invalid(f"policy.{name}", f"{name} must be true or false.")
+    if values["quiet_hours"] is not None and quiet_hours(values["quiet_hours"]) is None:
+        return invalid("policy.quiet_hours", "quiet_hours must be two times of day, such as '22:00-07:30'.")
     return _wrong_rule(values["priority_rules"])
+
+
+def quiet_hours(text: object) -> tuple[str, str] | None:
+    """From when until when, such as '22:00-07:30'; None if it is no such text."""
+    found = _QUIET.fullmatch(text) if isinstance(text, str) else None
+    return None if found is None or found["begin"] == found["end"] else (found["begin"], found["end"])
 
 
 def _wrong_rule(rules: object) -> Refusal | None:

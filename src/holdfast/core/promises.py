@@ -204,10 +204,11 @@ def told(decision: Decision) -> list[str]:
     """What must be told is told, once each, and nothing else is."""
     due: Counter[tuple[str, int | None]] = Counter()
     for entry in decision.entries:
-        kind = message_for(entry.event)
-        if kind is not None:
-            due[kind, told_about(entry.event)] += 1
+        due.update(messages_for(entry.event))
     sent = Counter((message.kind, message.booking) for message in decision.messages)
+    for number in filter(None, (reminded_by(entry.event) for entry in decision.entries)):
+        # A reminder may be, and need not.
+        due["hold_ending", number] = min(1, sent["hold_ending", number])
     return [
         f"{kind} of booking {booking} is told {sent[kind, booking]} times and should be {due[kind, booking]}"
         for kind, booking in dict.fromkeys((*due, *sent))
@@ -215,10 +216,23 @@ def told(decision: Decision) -> list[str]:
     ]
 
 
-def message_for(event: Any) -> str | None:
-    """The kind of message that an event needs; None if it needs none."""
+def messages_for(event: Any) -> list[tuple[str, int | None]]:
+    """The messages that an event needs, each with its kind and the booking it is about; None is for staff."""
+    found = [(kind, _told_about(event))] if (kind := _message_for(event)) is not None else []
+    unreachable = isinstance(event, e.Lapsed) and event.why
+    return [*found, ("unreachable", None)] if unreachable else found
+
+
+def reminded_by(event: Any) -> int | None:
+    """The booking whose hold an event begins or prolongs; where the policy says so, it is reminded."""
+    if isinstance(event, e.Held | e.Promoted | e.Claimed | e.Extended) and event.expires_at is not None:
+        return event.part or event.booking if isinstance(event, e.Claimed) else event.booking
+    return None
+
+
+def _message_for(event: Any) -> str | None:
     if isinstance(event, e.Lapsed | e.Declined):
-        told_when_it_stays = "lapsed" if isinstance(event, e.Lapsed) else None
+        told_when_it_stays = "lapsed" if isinstance(event, e.Lapsed) and not event.why else None
         return "attempts_used_up" if event.state == CLOSED else told_when_it_stays
     if isinstance(event, e.Closed):
         return event.why if event.why in ("attempts_used_up", "demoted") else "cancelled"
@@ -241,7 +255,7 @@ _MESSAGES: Final[Mapping[type[Any], str]] = {
 }
 
 
-def told_about(event: Any) -> int | None:
+def _told_about(event: Any) -> int | None:
     if isinstance(event, e.HandedBack):
         return None
     number: int = event.booking

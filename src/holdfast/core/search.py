@@ -14,6 +14,7 @@ from holdfast.core import line
 from holdfast.core.conditions import matches
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
 from holdfast.core.openings import opening_of
+from holdfast.core.quiet import sent_at
 from holdfast.core.room import best_available, free_units, need_all_units, room, suits
 from holdfast.core.view import View, group_of
 from holdfast.core.work import Work
@@ -141,7 +142,15 @@ def _passed_over(work: Work, slot: Slot, booking: Booking, search: Search) -> st
         ends = booking.offered_at + policy.cooldown
         search.cooldown_ends_at = min(search.cooldown_ends_at or ends, ends)
         return "cooldown"
-    return None
+    return "quiet_hours" if _sleeps(work, slot.unit, booking) else None
+
+
+def _sleeps(work: Work, unit: Unit | None, booking: Booking) -> bool:
+    """Whether the booking's quiet hours end only when it is too late to answer an offer."""
+    if work.view.pool.policy.quiet_hours is None:
+        return False
+    wakes_at = sent_at(work.view.pool, booking.party, work.now)
+    return window_end(work, [unit] if unit else [], wakes_at) <= wakes_at
 
 
 def _choose(work: Work, search: Search, booking: Booking) -> None:
@@ -169,7 +178,7 @@ def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:
     """Whether a unit can go along with another that is given to this booking."""
     opening = opening_of(work.view, quota, unit)
     slot = Slot(quota, unit, 1, opening)
-    if _exhausted(work, slot) or too_late(work, slot):
+    if _exhausted(work, slot) or too_late(work, slot) or _sleeps(work, unit, booking):
         return False
     return opening is None or not _was_offered(work.view, opening, booking)
 
@@ -207,6 +216,8 @@ def anyone(work: Work, slot: Slot) -> bool:
                 slot.opening is not None and _was_offered(view, slot.opening, booking)
             ):
                 continue
+            if _sleeps(work, slot.unit, booking):
+                continue
             if slot.unit is None or _units_for(work, slot, booking):
                 return True
     return False
@@ -237,10 +248,12 @@ def too_late(work: Work, slot: Slot) -> bool:
     return starts_at is not None and starts_at <= work.now
 
 
-def window_end(work: Work, units: tuple[Unit, ...] | list[Unit]) -> Instant:
-    """When an offer made now ends: never later than the start less the policy's cut-off."""
+def window_end(work: Work, units: tuple[Unit, ...] | list[Unit], sends_at: Instant | None = None) -> Instant:
+    """When an offer sent now, or then, ends: never later than the start less the policy's cut-off."""
     pool = work.view.pool
-    ends = work.now + (pool.policy.offer_window or pool.policy.hold_window)
+    ends = (work.now if sends_at is None else sends_at) + (
+        pool.policy.offer_window or pool.policy.hold_window
+    )
     starts = [unit.starts_at for unit in units if unit.starts_at is not None]
     if pool.starts_at is not None:
         starts.append(pool.starts_at)

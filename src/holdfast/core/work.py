@@ -26,6 +26,8 @@ class Message(NamedTuple):
     to: str
     booking: int | None
     facts: Mapping[str, Any]
+    # Not before this instant; None is at once.
+    due_at: Instant | None = None
 
 
 class Done(NamedTuple):
@@ -71,7 +73,7 @@ class Work:
         self.entries.append(Entry(event, by or self.by))
         evolve(self.view, event, party)
 
-    def tell(self, kind: str, number: int, **facts: Any) -> None:
+    def tell(self, kind: str, number: int, *, due_at: Instant | None = None, **facts: Any) -> None:
         """Put a message to a booking's party into the decision, with what the party may want to know."""
         booking = self.view.bookings[number]
         known: dict[str, Any] = {
@@ -80,7 +82,13 @@ class Work:
             "quantity": booking.quantity,
             "units": list(booking.units),
         }
-        self.messages.append(Message(kind, "party", number, known | facts))
+        self.messages.append(Message(kind, "party", number, known | facts, due_at))
+
+    def remind(self, number: int) -> None:
+        """Where the policy says so, tell a hold's party a while before it ends."""
+        ahead, ends = self.view.pool.policy.hold_reminder, self.view.bookings[number].expires_at
+        if ahead and ends is not None and ends - ahead > self.now:
+            self.tell("hold_ending", number, due_at=ends - ahead, expires_at=ends)
 
     def tell_staff(self, kind: str, **facts: Any) -> None:
         self.messages.append(Message(kind, "staff", facts.get("booking"), facts))

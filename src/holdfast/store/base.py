@@ -118,7 +118,7 @@ class Store(Protocol):
         ...
 
     async def listen(self, woken: Callable[[], None]) -> None:
-        """Call `woken` when another process may have changed the next due time."""
+        """Call `woken`, too, when another process may have changed the next due time or left messages."""
         ...
 
 

@@ -138,7 +138,7 @@ class Loader:
                     numbers[pool_id, command.booking] = None
                 if isinstance(command, c.Move) and command.after is not None:
                     numbers[pool_id, command.after] = None
-                if isinstance(command, c.Claim | c.Decline):
+                if isinstance(command, c.Claim | c.Decline | c.Unreachable):
                     answered.append((pool_id, command.booking, command.seq))
                 if labels := _labels_in(command):
                     await self._load_units(loaded, labels)
@@ -284,7 +284,16 @@ class Loader:
 
 
 # The commands that name one booking.
-_OF_A_BOOKING: Final = (c.Confirm, c.Cancel, c.Extend, c.Claim, c.Decline, c.GiveOffer, c.Move)
+_OF_A_BOOKING: Final = (
+    c.Confirm,
+    c.Cancel,
+    c.Extend,
+    c.Claim,
+    c.Decline,
+    c.Unreachable,
+    c.GiveOffer,
+    c.Move,
+)
 
 
 def _labels_in(command: c.Command) -> list[str]:

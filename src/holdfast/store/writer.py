@@ -39,6 +39,7 @@ class Writer:
     def __init__(self) -> None:
         self.now: Instant = 0
         self.requests: list[Request] = []
+        self.tells_of_messages = True
         self._log: list[tuple[Any, ...]] = []
         self._outbox: list[tuple[Any, ...]] = []
 
@@ -55,8 +56,27 @@ class Writer:
         for part, message in enumerate(decision.messages):
             facts = rows.text(message.facts)
             self._outbox.append(
-                (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking, facts, loaded.now)
+                (
+                    pool_id,
+                    loaded.log_seq,
+                    part,
+                    message.kind,
+                    message.to,
+                    message.booking,
+                    facts,
+                    loaded.now,
+                    loaded.now if message.due_at is None else message.due_at,
+                )
             )
+
+    def _news(self, pools: Sequence[Loaded]) -> list[tuple[str]]:
+        """What other processes have to know: earlier due times, and that there are messages."""
+        news = [(str(due_at),) for due_at in _brought_forward(pools)]
+        return [*news, ("messages",)] if self._outbox and self.tells_of_messages else news
+
+    @property
+    def has_messages(self) -> bool:
+        return bool(self._outbox)
 
     @property
     def last_entry(self) -> tuple[int, int, bytes] | None:
@@ -93,7 +113,7 @@ class Writer:
             Write("insert_log", self._log),
             Write("insert_outbox", self._outbox),
             Write("insert_requests", [(*request, self.now) for request in self.requests]),
-            Write("notify", [(str(due_at),) for due_at in _brought_forward(pools)]),
+            Write("notify", self._news(pools)),
         ]
         return [write for write in writes if write.rows]
 
@@ -206,7 +226,7 @@ def _counters(loaded: Loaded) -> tuple[Any, ...]:
 
 
 def _brought_forward(pools: Sequence[Loaded]) -> list[Instant]:
-    """The due times that are earlier than they were: other processes have to know."""
+    """The due times that are earlier than they were."""
     times = [(loaded.view.due_at, loaded.due_at) for loaded in pools]
     return [new for new, old in times if new is not None and (old is None or new < old)]
 

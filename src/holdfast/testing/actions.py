@@ -140,6 +140,13 @@ def decline(stage: Stage, line: Line) -> None:
         stage.run(c.Decline(stage.find(name).number, seq, line.by or "party"))
 
 
+def unreachable(stage: Stage, line: Line) -> None:
+    for name, _ in line.names:
+        booking = stage.find(name)
+        seq = int(line.options.get("offer", booking.offer_seq))
+        stage.run(c.Unreachable(booking.number, seq, "no such mailbox"))
+
+
 def offer(stage: Stage, line: Line) -> None:
     for name, _ in line.names:
         stage.run(c.GiveOffer(stage.find(name).number, line.options.get("why", ""), line.by or "staff"))
@@ -238,6 +245,7 @@ ACTIONS: Final[dict[str, Callable[[Stage, Line], None]]] = {
     "extend": extend,
     "claim": claim,
     "decline": decline,
+    "unreachable": unreachable,
     "offer": offer,
     "move": move,
     "fill": fill,

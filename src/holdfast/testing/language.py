@@ -14,6 +14,7 @@ What a line does:
          attributes=credits:90 if_full=refuse price=90.00EUR confirmed opening as=Ann-2
     wait Ann, Bea              as book, and each of them must end up waiting
     confirm, cancel, extend [10m], claim [x1] [offer=1], decline [offer=1], offer     of one or more
+    unreachable [offer=1]      the message about the offer can never arrive
     move Ann front | back | after Bea
     fill [1]    tick    after 10m    at 14:00 | +3h    asleep 1h (the clock moves, no timer fires)
     size main=3 open=2 [demote]    open_size 2 [demote]    change title=… price=… and policy fields

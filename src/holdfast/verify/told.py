@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.events import Event
-from holdfast.core.promises import message_for, told_about
+from holdfast.core.promises import messages_for, reminded_by
 from holdfast.store.base import Row
 from holdfast.verify.report import Findings
 
@@ -31,6 +31,7 @@ class Told:
         self._outbox = outbox
         self._page: list[Row] = []
         self._due: list[_Due] = []
+        self._reminded: list[int | None] = []
         self._unsure = False
         self._seen: tuple[int, int] = (0, -1)
 
@@ -52,8 +53,9 @@ class Told:
         """An entry of the log, None if it could not be read, and the messages that stand at it."""
         if event is None:
             self._unsure = True
-        elif (kind := message_for(event)) is not None:
-            self._due.append(_Due(kind, told_about(event), seq))
+        else:
+            self._due += [_Due(kind, about, seq) for kind, about in messages_for(event)]
+            self._reminded.append(reminded_by(event))
         if messages:
             for row in messages:
                 self._message(row)
@@ -71,6 +73,7 @@ class Told:
             sentence = f"the message {due.kind!r} about {about} is not in the outbox"
             self._findings.add("nothing_lost", sentence, f"log entry {due.seq}")
         self._due.clear()
+        self._reminded.clear()
         self._unsure = False
 
     def _message(self, row: Row) -> None:
@@ -83,6 +86,9 @@ class Told:
             add("told_once", f"it is {state!r} after {attempts} tries, which cannot be", place)
         if (recipient == "staff") != (booking is None):
             add("told_once", f"it is about {booking} and goes to {recipient!r}", place)
+        if kind == "hold_ending" and booking in self._reminded:
+            self._reminded.remove(booking)
+            return
         for due in self._due:
             if (due.kind, due.booking) == (kind, booking):
                 self._due.remove(due)

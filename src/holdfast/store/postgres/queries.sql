@@ -254,9 +254,9 @@ SELECT * FROM unnest(
 
 -- name: insert_outbox
 INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
-SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', at, 0, ''
+SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', due_at, 0, ''
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-    $8::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at);
+    $8::bigint[], $9::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at, due_at);
 
 -- name: insert_requests
 INSERT INTO requests (org, key, digest, answer, created_at)
@@ -300,8 +300,8 @@ UPDATE line_blocks SET count = $3 WHERE pool_id = $1 AND low = $2;
 DELETE FROM line_blocks WHERE pool_id = $1 AND low = $2;
 
 -- name: notify
--- Tell other processes that the next due time has changed; delivered when the transaction commits.
-SELECT pg_notify('holdfast_due', due) FROM unnest($1::text[]) AS x (due);
+-- Tell other processes that the next due time has changed or messages wait; delivered when the transaction commits.
+SELECT pg_notify('holdfast_due', what) FROM unnest($1::text[]) AS x (what);
 
 -- name: forget_requests
 -- Forget some idempotency keys of before an instant; a row for each.

@@ -209,6 +209,59 @@ CREATE TABLE outbox (
 );
 
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending';
+CREATE INDEX outbox_of_pool ON outbox (pool_id, due_at, seq, part) WHERE state = 'pending';
+CREATE INDEX outbox_dead ON outbox (pool_id, seq, part) WHERE state = 'dead';
+
+-- A message at one target: the party's e-mail or phone, a webhook, a contact of staff. No address stands here.
+CREATE TABLE deliveries (
+    pool_id BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    part BIGINT NOT NULL,
+    target TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    error TEXT NOT NULL,
+    PRIMARY KEY (pool_id, seq, part, target),
+    CONSTRAINT delivery_state CHECK (state IN ('pending', 'sent', 'dead'))
+);
+
+-- What an org says in its own words: one part (subject, body, sms) of one kind of message in one language.
+CREATE TABLE templates (
+    org TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    language TEXT NOT NULL,
+    part TEXT NOT NULL,
+    text TEXT NOT NULL,
+    by TEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (org, kind, language, part),
+    CONSTRAINT template_part CHECK (part IN ('subject', 'body', 'sms'))
+);
+
+-- Its secret is derived from the id, as the tokens of links are; a new generation makes a new one.
+CREATE TABLE webhooks (
+    org TEXT NOT NULL,
+    id TEXT NOT NULL,
+    url TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    kinds TEXT NOT NULL,
+    generation BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (org, id),
+    CONSTRAINT webhook_payload CHECK (payload IN ('full', 'thin'))
+);
+
+CREATE TABLE staff_contacts (
+    org TEXT NOT NULL,
+    id TEXT NOT NULL,
+    notifier TEXT NOT NULL,
+    address TEXT NOT NULL,
+    locale TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (org, id),
+    CONSTRAINT contact_notifier CHECK (notifier IN ('email', 'sms', 'apprise'))
+);
 
 CREATE TABLE requests (
     org TEXT NOT NULL,

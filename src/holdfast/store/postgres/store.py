@@ -230,6 +230,7 @@ class PostgresStore:
         self._begun = 0
         self._readers: asyncpg.Pool | None = None
         self._scout = PostgresScout(url)
+        self._woken: list[Callable[[], None]] = []
         self._listening: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -335,9 +336,15 @@ class PostgresStore:
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:
-        self._listening = asyncio.create_task(self._listen(woken))
+        self._woken.append(woken)
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
 
-    async def _listen(self, woken: Callable[[], None]) -> None:
+    def _wake(self) -> None:
+        for woken in self._woken:
+            woken()
+
+    async def _listen(self) -> None:
         pause = 0.1
         while True:
             try:
@@ -349,9 +356,9 @@ class PostgresStore:
             pause, gone = 0.1, asyncio.Event()
             connection.add_termination_listener(lambda _, gone=gone: gone.set())
             try:
-                await connection.add_listener(_CHANNEL, lambda *_: woken())
+                await connection.add_listener(_CHANNEL, lambda *_: self._wake())
                 # What was said while nobody listened is made up for by looking.
-                woken()
+                self._wake()
                 while not gone.is_set():
                     await _pulse(connection, gone)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):

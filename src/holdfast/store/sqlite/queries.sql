@@ -241,7 +241,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 
 -- name: insert_outbox
 INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'pending', ?8, 0, '');
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'pending', ?9, 0, '');
 
 -- name: insert_requests
 INSERT INTO requests (org, key, digest, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5);

@@ -174,6 +174,7 @@ class SqliteStore:
         self.writer_free = asyncio.Lock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
+        self._woken: list[Callable[[], None]] = []
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -312,15 +313,18 @@ class SqliteStore:
 
     async def listen(self, woken: Callable[[], None]) -> None:
         """SQLite tells no other process of a change, so we look, often and cheaply, whether there was one."""
-        self._looking = asyncio.create_task(self._look(woken))
+        self._woken.append(woken)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
 
-    async def _look(self, woken: Callable[[], None]) -> None:
+    async def _look(self) -> None:
         assert self._reader is not None
         seen = None
         while True:
             version = self._reader.execute("PRAGMA data_version").fetchone()[0]
             if seen is not None and version != seen:
-                woken()
+                for woken in self._woken:
+                    woken()
             seen = version
             await asyncio.sleep(_LOOK_S)
 

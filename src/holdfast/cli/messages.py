@@ -1,0 +1,200 @@
+"""Messages: what was told, what could not be, what it looks like, and sending it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import desk, options
+from holdfast.cli.options import Database, Json, Pool, Staff, examples
+from holdfast.cli.words import clean, columns, count
+
+if TYPE_CHECKING:
+    from holdfast import records
+    from holdfast.core.refusals import Refusal
+    from holdfast.library import Holdfast
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="What was told, dead letters, and the wording.",
+    epilog=examples("holdfast message dead", "holdfast message replay --all"),
+)
+
+Message = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.")]
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="offer, confirmed, joined and so on.")]
+Language = Annotated[str, typer.Option("--language", metavar="CODE", help="en, fi or de.")]
+
+
+def register(parent: typer.Typer) -> None:
+    parent.add_typer(app, name="message")
+    parent.command(epilog=examples("holdfast outbox", "holdfast outbox --once"))(outbox)
+
+
+def outbox(
+    once: Annotated[bool, typer.Option("--once", help="Send what is due now, and stop.")] = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Send messages, by e-mail, text, webhook and chat.
+
+    It runs until it is stopped; any number may run side by side. Without HOLDFAST_SMTP_URL and
+    HOLDFAST_SMS_URL, what people would be told is only logged.
+    """
+    if once:
+        desk.serve(database, as_json, _send_once, _sent)
+    else:
+        desk.run(database, _send_until_stopped)
+
+
+async def _send_once(hf: Holdfast) -> dict[str, int]:
+    from holdfast.outbox import Outbox
+
+    return {"tried": await Outbox(hf).send_due()}
+
+
+async def _sent(hf: Holdfast, found: dict[str, int]) -> str:
+    return f"{count(found['tried'], 'message')} tried."
+
+
+async def _send_until_stopped(hf: Holdfast) -> None:
+    import asyncio
+    import signal
+
+    from holdfast.outbox import Outbox
+
+    stop, sending = asyncio.Event(), Outbox(hf)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await sending.start()
+    try:
+        await stop.wait()
+    finally:
+        await sending.close()
+
+
+@app.command("list", epilog=examples("holdfast message list yoga"))
+def listing(
+    pool: Pool,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many at most.")] = 100,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """List what a pool has put into the outbox, in order."""
+    desk.serve(database, as_json, lambda hf: hf.messages(pool, limit=limit), _table)
+
+
+@app.command(epilog=examples("holdfast message dead"))
+def dead(database: Database = None, as_json: Json = False) -> None:
+    """List the dead letters: messages that were given up."""
+    desk.serve(database, as_json, lambda hf: hf.dead_letters(limit=1_000), _table)
+
+
+async def _table(hf: Holdfast, messages: list[records.Message]) -> str:
+    rows = [
+        (it.id, it.kind, it.to, it.state, count(it.attempts, "try", "tries"), clean(it.error))
+        for it in messages
+    ]
+    return columns(rows, ("message", "kind", "to", "", "", "")) if rows else "No messages."
+
+
+@app.command(epilog=examples("holdfast message show p0c3k9m2v7h1zq-12-0"))
+def show(message: Message, database: Database = None, as_json: Json = False) -> None:
+    """Show one message, and how it fared with each receiver."""
+
+    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
+        head = f"{it['kind']} to {it['to']}: {it['state']}, {count(it['attempts'], 'try', 'tries')}"
+        rows = [
+            (told["target"], told["state"], count(told["attempts"], "try", "tries"), clean(told["error"]))
+            for told in it["deliveries"]
+        ]
+        return "\n".join([head, *([columns(rows)] if rows else [])])
+
+    desk.serve(database, as_json, lambda hf: hf.message(message), said)
+
+
+@app.command(epilog=examples("holdfast message replay p0c3k9m2v7h1zq-12-0", "holdfast message replay --all"))
+def replay(
+    message: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="The message's id.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Send a dead letter again, to those who were not reached."""
+    if every == (message is not None):
+        raise options.bad("MESSAGE", "Name one message, or say --all.")
+
+    async def ask(hf: Holdfast) -> list[dict[str, Any]] | Refusal:
+        from holdfast.core.refusals import Refusal
+
+        if message is not None:
+            one = await hf.replay(message)
+            return one if isinstance(one, Refusal) else [one]
+        return await _replay_all(hf)
+
+    async def said(hf: Holdfast, found: list[dict[str, Any]]) -> str:
+        return f"{count(len(found), 'message')} will be sent again."
+
+    desk.serve(database, as_json, ask, said)
+
+
+async def _replay_all(hf: Holdfast) -> list[dict[str, Any]]:
+    from holdfast.core.refusals import Refusal
+
+    found: list[dict[str, Any]] = []
+    while True:
+        page = await hf.dead_letters(limit=1_000)
+        if isinstance(page, Refusal) or not page:
+            return found
+        again = [await hf.replay(it.id) for it in page]
+        found += [it for it in again if not isinstance(it, Refusal)]
+
+
+@app.command(
+    epilog=examples("holdfast message preview offer", "holdfast message preview offer --language de --html")
+)
+def preview(
+    kind: Kind,
+    language: Language = "en",
+    html: Annotated[bool, typer.Option("--html", help="The HTML of the first case, for a browser.")] = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Show how a kind of message reads, with invented people."""
+
+    async def said(hf: Holdfast, cases: list[dict[str, str]]) -> str:
+        if html:
+            return cases[0]["html"]
+        return "\n\n".join(f"Subject: {it['subject']}\n\n{it['text']}\nSMS: {it['sms']}" for it in cases)
+
+    desk.serve(database, as_json, lambda hf: hf.preview(kind, language), said)
+
+
+@app.command(
+    epilog=examples("holdfast message say offer subject 'Quick, {{ name }}: {{ pool }}' --language en")
+)
+def say(
+    kind: Kind,
+    part: Annotated[str, typer.Argument(metavar="subject|body|sms", help="What of the message.")],
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="Your words; without them, Holdfast's come back.")
+    ] = None,
+    language: Language = "en",
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Say a part of a message in your own words."""
+
+    async def ask(hf: Holdfast) -> dict[str, Any] | Refusal:
+        if text is not None:
+            return await hf.set_template(kind, language, part, text, by=options.member(staff))
+        return {"dropped": await hf.drop_template(kind, language, part)}
+
+    async def said(hf: Holdfast, found: dict[str, Any]) -> str:
+        if text is not None:
+            return f"{kind} has its {part} in your words. Look: holdfast message preview {kind}"
+        return "Back to Holdfast's words." if found["dropped"] else "These were Holdfast's words already."
+
+    desk.serve(database, as_json, ask, said)

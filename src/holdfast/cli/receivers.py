@@ -1,0 +1,128 @@
+"""Who else is told: webhooks of programs, and contacts of staff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import desk
+from holdfast.cli.options import Database, Json, examples
+from holdfast.cli.words import clean, columns
+
+if TYPE_CHECKING:
+    from holdfast.library import Holdfast
+
+webhook_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Tell programs of messages, by signed webhooks.",
+    epilog=examples("holdfast webhook add https://example.org/holdfast --kind offer"),
+)
+contact_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Tell staff what needs them.",
+    epilog=examples("holdfast staff-contact add email desk@example.org --locale fi"),
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="Its id, from the list.")]
+
+
+def register(parent: typer.Typer) -> None:
+    parent.add_typer(webhook_app, name="webhook")
+    parent.add_typer(contact_app, name="staff-contact")
+
+
+@webhook_app.command("add", epilog=examples("holdfast webhook add https://example.org/in --thin"))
+def add_webhook(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where to POST: an https address.")],
+    thin: Annotated[bool, typer.Option("--thin", help="Only ids, no names or links.")] = False,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only this kind of message. Repeatable."),
+    ] = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Tell a program too. Its secret is on the last line."""
+
+    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
+        return f"Made {it['id']}. Messages to it are signed with:\n{it['secret']}"
+
+    payload = "thin" if thin else "full"
+    desk.serve(
+        database, as_json, lambda hf: hf.add_webhook(url, payload=payload, kinds=tuple(kind or ())), said
+    )
+
+
+@webhook_app.command("list", epilog=examples("holdfast webhook list"))
+def list_webhooks(database: Database = None, as_json: Json = False) -> None:
+    """List the webhooks."""
+
+    async def said(hf: Holdfast, found: list[dict[str, Any]]) -> str:
+        rows = [
+            (it["id"], clean(it["url"]), it["payload"], ", ".join(it["kinds"]) or "all kinds") for it in found
+        ]
+        return columns(rows) if rows else "No webhooks."
+
+    desk.serve(database, as_json, lambda hf: hf.webhooks(), said)
+
+
+@webhook_app.command("rotate", epilog=examples("holdfast webhook rotate wh0123456789abcdef"))
+def rotate_webhook(webhook: Id, database: Database = None, as_json: Json = False) -> None:
+    """Give a webhook a new secret, on the last line."""
+
+    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
+        return f"Messages to {it['id']} are now signed with:\n{it['secret']}"
+
+    desk.serve(database, as_json, lambda hf: hf.rotate_webhook(webhook), said)
+
+
+@webhook_app.command("remove", epilog=examples("holdfast webhook remove wh0123456789abcdef"))
+def remove_webhook(webhook: Id, database: Database = None, as_json: Json = False) -> None:
+    """Tell this program no more."""
+    desk.serve(database, as_json, lambda hf: _removed(hf.remove_webhook(webhook)), _said_removed)
+
+
+@contact_app.command("add", epilog=examples("holdfast staff-contact add email desk@example.org"))
+def add_contact(
+    notifier: Annotated[str, typer.Argument(metavar="email|sms|apprise", help="How they are told.")],
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="An e-mail, a number, or an address of Apprise.")
+    ],
+    locale: Annotated[str, typer.Option("--locale", metavar="LOCALE", help="en, fi or de-AT.")] = "",
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Tell someone of staff what needs them."""
+
+    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
+        return f"{clean(address)} is told what needs staff ({it['id']})."
+
+    desk.serve(database, as_json, lambda hf: hf.add_staff_contact(notifier, address, locale=locale), said)
+
+
+@contact_app.command("list", epilog=examples("holdfast staff-contact list"))
+def list_contacts(database: Database = None, as_json: Json = False) -> None:
+    """List who of staff is told."""
+
+    async def said(hf: Holdfast, found: list[dict[str, Any]]) -> str:
+        rows = [(it["id"], it["notifier"], clean(it["address"]), clean(it["locale"])) for it in found]
+        return columns(rows) if rows else "Nobody of staff is told."
+
+    desk.serve(database, as_json, lambda hf: hf.staff_contacts(), said)
+
+
+@contact_app.command("remove", epilog=examples("holdfast staff-contact remove sc0123456789abcdef"))
+def remove_contact(contact: Id, database: Database = None, as_json: Json = False) -> None:
+    """Tell them no more."""
+    desk.serve(database, as_json, lambda hf: _removed(hf.remove_staff_contact(contact)), _said_removed)
+
+
+async def _removed(asked: Any) -> dict[str, bool]:
+    return {"removed": await asked}
+
+
+async def _said_removed(hf: Holdfast, found: dict[str, bool]) -> str:
+    return "Removed." if found["removed"] else "There was no such."

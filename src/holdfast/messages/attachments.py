@@ -1,0 +1,57 @@
+"""What goes with a confirmation: an entry for the calendar, and a code with the reference."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from urllib.parse import urlsplit
+
+from holdfast import ids
+from holdfast.clock import to_datetime
+from holdfast.messages.letter import CODE_CID, has_seat
+from holdfast.messages.notice import Notice
+from holdfast.notifiers.base import Attachment
+
+
+def attachments(notice: Notice, base_url: str) -> tuple[Attachment, ...]:
+    """The calendar entry if the start is known, and the code; a cancellation takes the entry back."""
+    found: list[Attachment] = []
+    if has_seat(notice):
+        found.append(_code(str(notice.facts["reference"])))
+    gone = notice.kind in ("cancelled", "demoted") and notice.facts.get("was", "confirmed") == "confirmed"
+    if notice.starts_at is not None and (has_seat(notice) or gone):
+        found.append(_entry(notice, base_url, gone=gone))
+    return tuple(found)
+
+
+def _code(reference: str) -> Attachment:
+    import segno
+
+    image = BytesIO()
+    segno.make(reference, error="m", micro=False).save(image, kind="png", scale=8, border=3)
+    return Attachment(f"{reference}.png", "image/png", image.getvalue(), cid=CODE_CID)
+
+
+def _entry(notice: Notice, base_url: str, *, gone: bool) -> Attachment:
+    from icalendar import Calendar, Event
+
+    assert notice.booking is not None
+    assert notice.starts_at is not None
+    entry, calendar = Event(), Calendar()
+    name = ids.booking_text(notice.pool.id, notice.booking.number)
+    # The same booking has the same entry, whatever is said of it later.
+    entry.add("uid", f"{name}@{urlsplit(base_url).hostname}")
+    entry.add("sequence", notice.key.seq)
+    entry.add("dtstamp", to_datetime(notice.created_at))
+    entry.add("dtstart", to_datetime(notice.starts_at))
+    entry.add("summary", notice.pool.title or notice.pool.key)
+    entry.add("status", "CANCELLED" if gone else "CONFIRMED")
+    entry.add(
+        "description", f"{notice.facts.get('reference', '')}\n{notice.links.get('booking', '')}".strip()
+    )
+    if isinstance(place := notice.pool.attributes.get("location"), str):
+        entry.add("location", place)
+    calendar.add("prodid", "-//Holdfast//EN")
+    calendar.add("version", "2.0")
+    calendar.add("method", "CANCEL" if gone else "PUBLISH")
+    calendar.add_component(entry)
+    return Attachment("booking.ics", "text/calendar", calendar.to_ical())

@@ -1,0 +1,98 @@
+"""An org's own words: a small language of names, `if` and a few filters, checked before it is kept.
+
+There are no loops, calls or attributes in it, so a template can neither run for long nor reach anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from jinja2 import TemplateError, TemplateSyntaxError, nodes
+
+from holdfast.core.refusals import Refusal, invalid
+from holdfast.messages import letter
+from holdfast.messages.context import Speech, variables
+from holdfast.messages.languages import LANGUAGES
+from holdfast.messages.letter import Overrides
+from holdfast.messages.sample import NOW, samples
+from holdfast.messages.wording import KINDS, PARTS, environment
+
+TEXT_MAX: Final = 5_000
+FILTERS: Final = frozenset({"upper", "lower", "capitalize", "title", "trim", "default"})
+_ALLOWED: Final = (
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Name,
+    nodes.Const,
+    nodes.If,
+    nodes.CondExpr,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.And,
+    nodes.Or,
+    nodes.Not,
+    nodes.Filter,
+)
+
+
+def problem(kind: object, language: object, part: object, text: object) -> Refusal | None:
+    """What is wrong with a template; None if it can be used."""
+    if kind not in KINDS:
+        return invalid("kind", f"There is no such kind of message. There are: {', '.join(KINDS)}.")
+    if language not in LANGUAGES:
+        return invalid("language", f"language must be one of: {', '.join(LANGUAGES)}.")
+    if part not in PARTS:
+        return invalid("part", f"part must be one of: {', '.join(PARTS)}.")
+    if not isinstance(text, str) or not text.strip() or len(text) > TEXT_MAX or "\0" in text:
+        return invalid("text", f"text must be a text of at most {TEXT_MAX} characters.")
+    return _wrong_words(text) or _wrong_result(str(kind), str(language), str(part), text)
+
+
+def _wrong_words(text: str) -> Refusal | None:
+    try:
+        tree = environment("en").parse(text)
+    except TemplateSyntaxError as error:
+        return invalid("text", f"Line {error.lineno}: {error.message}")
+    for node in tree.find_all(nodes.Node):
+        if not isinstance(node, _ALLOWED):
+            what = type(node).__name__.lower()
+            return invalid(
+                "text", f"Line {node.lineno}: {what!r} has no place here; use names, if and filters."
+            )
+        if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+            return invalid("text", f"Line {node.lineno}: the filters are: {', '.join(sorted(FILTERS))}.")
+    known = set(names())
+    unknown = sorted({node.name for node in tree.find_all(nodes.Name)} - known)
+    if unknown:
+        return invalid("text", f"Not known: {', '.join(unknown)}. Known: {', '.join(sorted(known))}.")
+    return None
+
+
+def _wrong_result(kind: str, language: str, part: str, text: str) -> Refusal | None:
+    """Try it on every case there is: it must say something, and a text must keep its link."""
+    for notice in samples(kind):
+        speech = Speech.of(language, language, notice.pool.time_zone)
+        own: Overrides = {(kind, language, part): text}
+        try:
+            said = (
+                letter.sms(notice, speech, own, NOW)
+                if part == "sms"
+                else getattr(
+                    letter.email(notice, speech, own, NOW), "subject" if part == "subject" else "text"
+                )
+            )
+        except TemplateError as error:
+            return invalid("text", f"It cannot be filled in: {error}.")
+        if not said.strip():
+            return invalid("text", "With some of what can happen, nothing would be said.")
+        link = notice.links.get("offer") or notice.links.get("booking", "")
+        if part == "sms" and link not in said:
+            return invalid("text", "A text must hold {{ link }}.")
+    return None
+
+
+def names() -> dict[str, Any]:
+    """What a template may name, with an example of each."""
+    notice = samples("offer")[0]
+    return variables(notice, Speech.of("en", "en", notice.pool.time_zone), NOW)

@@ -1,0 +1,87 @@
+"""E-mail by SMTP, with TLS: plain text and HTML, a calendar entry and a code, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from email.errors import HeaderParseError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import parseaddr
+from typing import Final
+
+from holdfast.notifiers.base import Outgoing, Permanent, Temporary
+from holdfast.notifiers.email.address import MailServer
+from holdfast.notifiers.email.codes import is_permanent
+
+_TIMEOUT_S: Final = 20.0
+# So many connections at once a mail server takes from one sender without taking offence.
+_LINES_MAX: Final = 8
+
+
+class EmailNotifier:
+    """Hands e-mails to one mail server."""
+
+    def __init__(self, server: MailServer, sender: str) -> None:
+        self._server = server
+        self._sender = sender
+        self._lines = asyncio.Semaphore(_LINES_MAX)
+
+    async def send(self, message: Outgoing) -> None:
+        # Only those who send e-mail pay for importing it.
+        import aiosmtplib
+
+        try:
+            async with self._lines:
+                await aiosmtplib.send(self.letter(message), timeout=_TIMEOUT_S, **self._server.options())
+        except aiosmtplib.SMTPRecipientsRefused as refused:
+            _, answer = refused, refused.recipients[0]
+            raise _judged(answer.code, answer.message, at_recipient=True) from refused
+        except aiosmtplib.SMTPAuthenticationError as error:
+            # Ours to mend, and no reason to give up on anybody.
+            raise Temporary(f"the mail server does not let us in: {error.code}") from error
+        except aiosmtplib.SMTPResponseException as error:
+            at_recipient = isinstance(error, aiosmtplib.SMTPDataError)
+            raise _judged(error.code, error.message, at_recipient=at_recipient) from error
+        except (aiosmtplib.SMTPException, OSError) as error:
+            raise Temporary(f"the mail server cannot be used: {type(error).__name__}: {error}") from error
+
+    def letter(self, message: Outgoing) -> EmailMessage:
+        """The e-mail itself. Raises Permanent if the address is none."""
+        letter = EmailMessage()
+        letter["From"] = self._sender
+        letter["To"] = _recipient(message.address)
+        letter["Subject"] = " ".join(message.subject.split())
+        letter["Message-ID"] = f"<{message.id}@{self._domain()}>"
+        letter["Auto-Submitted"] = "auto-generated"
+        letter["X-Holdfast-Kind"] = message.kind
+        letter.set_content(message.text)
+        if message.html:
+            letter.add_alternative(message.html, subtype="html")
+        for it in message.attachments:
+            main, _, sub = it.media_type.partition("/")
+            if it.cid and message.html:
+                shown = letter.get_payload()[1]  # type: ignore[index]
+                shown.add_related(it.content, main, sub, cid=f"<{it.cid}>", filename=it.name)  # type: ignore[union-attr]
+            elif main == "text":
+                letter.add_attachment(it.content.decode(), subtype=sub, filename=it.name)
+            else:
+                letter.add_attachment(it.content, main, sub, filename=it.name)
+        return letter
+
+    def _domain(self) -> str:
+        return parseaddr(self._sender)[1].rpartition("@")[2]
+
+
+def _recipient(address: str) -> Address:
+    try:
+        found = Address(addr_spec=address)
+    except (ValueError, IndexError, HeaderParseError) as error:
+        raise Permanent("this is no e-mail address") from error
+    if not found.username or not found.domain:
+        raise Permanent("this is no e-mail address")
+    return found
+
+
+def _judged(code: int, answer: str, *, at_recipient: bool) -> Exception:
+    text = f"{code} {' '.join(answer.split())}"
+    return Permanent(text) if at_recipient and is_permanent(code, answer) else Temporary(text)

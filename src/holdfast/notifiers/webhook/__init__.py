@@ -1,0 +1,74 @@
+"""Webhooks, signed as Standard Webhooks has it. The receiver is somebody's server, so we look where we go."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from holdfast.notifiers.base import Outgoing, Permanent, Temporary
+from holdfast.notifiers.webhook.guard import Guard
+
+_TIMEOUT_S: Final = 15.0
+_GONE: Final = 410
+
+
+class WebhookNotifier:
+    """POSTs messages to the addresses that an org has given. Any answer but a 2xx means: again, later."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._trusted: ssl.SSLContext | None = None
+
+    async def send(self, message: Outgoing) -> None:
+        # Only those who have webhooks pay for importing it.
+        import httpx2
+
+        parts = urlsplit(message.address)
+        if parts.scheme != "https" and not self._guard.allows_private:
+            raise Permanent("a webhook needs an https address")
+        # Reading the certificates takes a while, so it is done once.
+        self._trusted = self._trusted or httpx2.create_ssl_context()
+        body = msgspec.json.encode(message.payload)
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                address = await self._guard.resolve(message.address)
+                url = httpx2.URL(message.address)
+                headers = signed(message, body) | {"Host": url.netloc.decode()}
+                pinned = url.copy_with(host=address)
+                # A proxy would resolve the name itself, and a redirect would lead where we have not looked.
+                options: dict[str, Any] = {"verify": self._trusted, "timeout": None}
+                async with httpx2.AsyncClient(trust_env=False, follow_redirects=False, **options) as client:
+                    extensions = {"sni_hostname": url.host}
+                    request = client.build_request(
+                        "POST", pinned, content=body, headers=headers, extensions=extensions
+                    )
+                    answer = await client.send(request, stream=True)
+                    await answer.aclose()
+        except TimeoutError as error:
+            raise Temporary(f"no answer within {_TIMEOUT_S:.0f} s") from error
+        except (httpx2.HTTPError, OSError) as error:
+            raise Temporary(f"cannot be reached: {type(error).__name__}: {error}") from error
+        if answer.status_code == _GONE:
+            raise Permanent("410: it says that it is gone for good")
+        if not answer.is_success:
+            raise Temporary(f"answered {answer.status_code}")
+
+
+def signed(message: Outgoing, body: bytes) -> dict[str, str]:
+    """The headers that prove who sent it and when; the id is the same at every try."""
+    from standardwebhooks.webhooks import Webhook
+
+    at = datetime.fromtimestamp(message.sent_at / 1000, UTC)
+    signature = Webhook(message.secret).sign(message.id, at, body.decode())
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Holdfast",
+        "webhook-id": message.id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": signature,
+    }

@@ -1,0 +1,142 @@
+"""One try at one message: word it for each target, hand it over, and note how each went."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.model import HELD, Instant
+from holdfast.messages import letter
+from holdfast.messages.attachments import attachments
+from holdfast.messages.context import Speech
+from holdfast.messages.languages import region_of
+from holdfast.messages.letter import Overrides
+from holdfast.messages.notice import Key, Notice, gather
+from holdfast.notifiers.base import Notifier, Outgoing, Permanent, Undelivered
+from holdfast.outbox.settings import MessageSettings
+from holdfast.outbox.targets import Target, targets_of
+from holdfast.store.base import Reader, Row
+
+log = logging.getLogger("holdfast")
+
+_ERROR_MAX: Final = 500
+_SEND_S: Final = 30.0
+
+
+class Delivery(NamedTuple):
+    """How one target fared: "sent", "pending" (try again) or "dead" (do not)."""
+
+    target: Target
+    state: str
+    error: str = ""
+
+
+class Try(NamedTuple):
+    """How a message fared at the targets that were still to be told."""
+
+    key: Key
+    attempts: int
+    notice: Notice
+    deliveries: list[Delivery]
+    # The targets that had been settled by earlier tries, with how.
+    before: Mapping[str, str]
+
+    @property
+    def nobody_reached(self) -> str:
+        """Why the party cannot be reached at all; nothing if it can or may be yet."""
+        here = [it for it in self.deliveries if it.target.is_the_party]
+        if not here or any(it.state != "dead" for it in here):
+            return ""
+        if any(state != "dead" for name, state in self.before.items() if name in ("email", "sms")):
+            return ""
+        return "; ".join(it.error for it in here)
+
+
+class Deliverer:
+    """Hands messages to notifiers. It opens no transaction."""
+
+    def __init__(self, notifiers: Mapping[str, Notifier], settings: MessageSettings, secret: str) -> None:
+        self._notifiers = notifiers
+        self._settings = settings
+        self._secret = secret
+
+    @property
+    def reaches_people(self) -> bool:
+        return bool({"email", "sms"} & set(self._notifiers))
+
+    async def deliver(self, reader: Reader, row: Row, now: Instant) -> Try:
+        """Tell everyone who has not been told yet, all at once: a slow one keeps nobody waiting."""
+        settings = self._settings
+        notice = await gather(reader, row, settings.base_url, self._secret)
+        key, attempts = notice.key, row[8]
+        settled = {it[0]: it[1] for it in await reader.rows("deliveries_of", *key) if it[1] != "pending"}
+        if _is_moot(notice, now):
+            return Try(key, attempts, notice, [], settled)
+        found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)
+        overrides = {
+            (it[0], it[1], it[2]): it[3] for it in await reader.rows("templates_of", notice.pool.org)
+        }
+        told = await asyncio.gather(
+            *(self._tell(notice, it, overrides, now) for it in found if it.name not in settled)
+        )
+        return Try(key, attempts, notice, told, settled)
+
+    async def _tell(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Delivery:
+        try:
+            message = self.worded(notice, target, overrides, now)
+            async with asyncio.timeout(_SEND_S):
+                await self._notifiers[target.notifier].send(message)
+        except Permanent as error:
+            return Delivery(target, "dead", _said(error, target))
+        except (Undelivered, TimeoutError) as error:
+            return Delivery(target, "pending", _said(error, target))
+        except Exception as error:
+            # Whatever is wrong with this one, the others go on.
+            log.exception("message %s could not be sent by %s", notice.key.text, target.notifier)
+            return Delivery(target, "pending", _said(error, target))
+        # Nobody was told really, and whoever looks at the message shall see it.
+        return Delivery(target, "sent", "only logged" if target.notifier == "log" else "")
+
+    def worded(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Outgoing:
+        """The message as this target gets it."""
+        made: dict[str, Any] = {"id": notice.key.text, "kind": notice.kind, "address": target.address}
+        if target.notifier == "webhook":
+            body = letter.payload(notice, thin=target.thin)
+            return Outgoing(**made, payload=body, secret=target.secret, sent_at=now)
+        speech = Speech.of(target.locale, self._settings.locale, notice.pool.time_zone)
+        try:
+            return Outgoing(**made, **self._words(notice, target, speech, overrides, now))
+        except Exception:
+            if not overrides:
+                raise
+            # The org's own words do not work any more; better ours than none.
+            log.exception("message %s: the org's own template failed", notice.key.text)
+            return Outgoing(**made, **self._words(notice, target, speech, {}, now))
+
+    def _words(
+        self, notice: Notice, target: Target, speech: Speech, overrides: Overrides, now: Instant
+    ) -> dict[str, Any]:
+        if target.notifier == "sms":
+            return {"short": letter.sms(notice, speech, overrides, now), "region": region_of(target.locale)}
+        words = letter.email(notice, speech, overrides, now)
+        made: dict[str, Any] = {"subject": words.subject, "text": words.text, "html": words.html}
+        if target.notifier == "email":
+            made["attachments"] = attachments(notice, self._settings.base_url)
+        return made
+
+
+def _said(error: Exception, target: Target) -> str:
+    """What went wrong, without the address: it is kept, and people may ask to be forgotten."""
+    text = " ".join(str(error).split()) or "no answer in time"
+    text = text if isinstance(error, Undelivered | TimeoutError) else f"{type(error).__name__}: {text}"
+    return (text.replace(target.address, "…") if target.address else text)[:_ERROR_MAX]
+
+
+def _is_moot(notice: Notice, now: Instant) -> bool:
+    """Whether a reminder comes too late or for nothing: the hold is over, or has another end by now."""
+    if notice.kind != "hold_ending" or notice.booking is None:
+        return False
+    booking, ends = notice.booking, notice.facts.get("expires_at")
+    return booking.state != HELD or booking.expires_at != ends or (ends is not None and ends <= now)

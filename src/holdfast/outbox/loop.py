@@ -1,0 +1,251 @@
+"""The outbox loop: takes due messages, pool by pool in turn, hands each over, and marks how it went.
+
+Taking a message pushes its due time ahead, so that nobody else takes it meanwhile; whoever dies with it in
+hand leaves it due again two minutes later, and it goes out once more under the same id. Nothing is sent while
+a transaction is open. Any number of processes may run this side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from holdfast.core import commands as c
+from holdfast.errors import Closing
+from holdfast.messages.notice import Key
+from holdfast.notifiers.base import Notifier
+from holdfast.notifiers.choose import notifiers_for
+from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
+from holdfast.outbox.deliver import Deliverer, Try
+from holdfast.outbox.settings import MessageSettings
+from holdfast.store.base import Row
+
+if TYPE_CHECKING:
+    from holdfast.library import Holdfast
+
+log = logging.getLogger("holdfast")
+
+HANDS_MAX: Final = 32
+LEASE: Final = 120_000
+_LOOK_S: Final = 30.0
+_PAUSE_S: Final = 0.5
+_BREATH_S: Final = 0.02
+_CLOSE_S: Final = 5.0
+_LOWEST: Final = -1
+
+
+class Outbox:
+    """Keeps the promise that what must be told gets told."""
+
+    def __init__(
+        self,
+        hf: Holdfast,
+        settings: MessageSettings | None = None,
+        notifiers: Mapping[str, Notifier] | None = None,
+        *,
+        dice: Callable[[], float] = random.random,
+        lease: int = LEASE,
+    ) -> None:
+        settings = settings or MessageSettings.from_environment()
+        self._hf = hf
+        self._deliverer = Deliverer(notifiers or notifiers_for(settings), settings, hf.secret)
+        self._dice = dice
+        self._lease = lease
+        self._woken = asyncio.Event()
+        self._last_pool = _LOWEST
+        self._in_hand: set[asyncio.Task[None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._noted: list[_Noted] = []
+        self._marking = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Send from now on, woken by every commit that leaves messages, here or elsewhere."""
+        if not self._deliverer.reaches_people:
+            log.warning("no mail server and no text service is set up: messages to people are only logged")
+        self.attach()
+        await self._hf.store.listen(self.wake)
+        self._task = asyncio.create_task(self._run(), name="holdfast-outbox")
+
+    def attach(self) -> None:
+        """Be the one who sends in this process; a test clock then takes messages along as it moves."""
+        self._hf.outbox = self
+        self._hf.engine.on_messages = self.wake
+
+    async def close(self) -> None:
+        """Take nothing more, and let what is in hand be handed over."""
+        if self._hf.outbox is self:
+            self._hf.outbox = self._hf.engine.on_messages = None
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._in_hand:
+            await asyncio.wait(self._in_hand, timeout=_CLOSE_S)
+        for task in self._in_hand:
+            task.cancel()
+        await asyncio.gather(*self._in_hand, return_exceptions=True)
+
+    def wake(self) -> None:
+        """There may be something to send."""
+        self._woken.set()
+
+    async def lag_s(self) -> float:
+        """For how long the message that is longest overdue has been due; nothing if none is."""
+        due_at = (await self._hf.store.reader().rows("next_message"))[0][0]
+        return 0.0 if due_at is None else max(0, self._hf.clock.now() - due_at) / 1000
+
+    async def send_due(self) -> int:
+        """Send everything that is due now, and wait for it; how many messages were tried."""
+        count = 0
+        while taken := await self._take(HANDS_MAX):
+            await asyncio.gather(*map(self._send_in_turn, _by_booking(taken)))
+            count += len(taken)
+        if self._in_hand:
+            await asyncio.wait(self._in_hand)
+        return count
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._sleep_until_due()
+                taken = await self._take(HANDS_MAX - len(self._in_hand))
+                for rows in _by_booking(taken):
+                    task = asyncio.create_task(self._send_in_turn(rows))
+                    self._in_hand.add(task)
+                    task.add_done_callback(self._put_down)
+                # Another process may have taken what was due a moment ago: look again, but not at once.
+                await asyncio.sleep(0 if taken else _BREATH_S)
+            except Closing:
+                return
+            except Exception as error:  # noqa: BLE001  # without this loop nobody would be told any more
+                log.warning("the outbox waits for the database: %s", error)
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _sleep_until_due(self) -> None:
+        self._woken.clear()
+        wait_s = _LOOK_S
+        if len(self._in_hand) < HANDS_MAX:
+            due_at = (await self._hf.store.reader().rows("next_message"))[0][0]
+            if due_at is not None:
+                wait_s = min(wait_s, (due_at - self._hf.clock.now()) / 1000)
+        if wait_s > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._woken.wait()
+
+    def _put_down(self, task: asyncio.Task[None]) -> None:
+        self._in_hand.discard(task)
+        self._woken.set()
+
+    async def _take(self, most: int) -> list[Row]:
+        """Take up to so many due messages, as evenly from the pools as can be, going round."""
+        if most <= 0:
+            return []
+        now, reader = self._hf.clock.now(), self._hf.store.reader()
+        pools = [row[0] for row in await reader.rows("pools_with_messages", now, self._last_pool, most)]
+        if len(pools) < most and self._last_pool != _LOWEST:
+            again = await reader.rows("pools_with_messages", now, _LOWEST, most)
+            pools = list(dict.fromkeys([*pools, *(row[0] for row in again)]))[:most]
+        if not pools:
+            return []
+        self._last_pool = pools[-1]
+        each = max(1, most // len(pools))
+        tx = await self._hf.store.begin()
+        try:
+            # In the order of their ids, so that two processes that take never wait for each other.
+            asked = [(pool, now, now + self._lease, each) for pool in sorted(pools)]
+            taken = list(await tx.each("take_messages", asked))
+            await tx.commit()
+        finally:
+            await tx.rollback()
+        return sorted(taken, key=lambda row: (row[0], row[1], row[2]))
+
+    async def _send_in_turn(self, rows: list[Row]) -> None:
+        """Send what is about one booking in the order in which it happened, as long as it is ours to send."""
+        loop = asyncio.get_running_loop()
+        ours_until = loop.time() + self._lease / 2_000
+        for row in rows:
+            await self._send(row)
+            if loop.time() >= ours_until:
+                return
+
+    async def _send(self, row: Row) -> None:
+        try:
+            tried = await self._deliverer.deliver(self._hf.store.reader(), row, self._hf.clock.now())
+            if tried.notice.kind == "offer" and (why := tried.nobody_reached):
+                # First the seat goes on, then the message is given up: after a crash both are done again.
+                await self._roll_on(tried, why)
+            noted = self._noted_of(tried)
+        except Closing:
+            return
+        except Exception as error:
+            log.exception("message %s-%s-%s cannot be handled", *row[:3])
+            # It comes again, less and less often, and is given up in the end; its neighbours go on.
+            noted = self._judged(Key(*row[:3]), row[8], {"pending"}, f"{type(error).__name__}: {error}")
+        try:
+            await self._mark(noted)
+        except Exception as error:  # noqa: BLE001  # it stays taken for a while, and comes again
+            log.warning("message %s could not be marked: %s", Key(*row[:3]).text, error)
+
+    async def _roll_on(self, tried: Try, why: str) -> None:
+        booking = tried.notice.booking
+        assert booking is not None
+        command = c.Unreachable(booking.number, tried.notice.facts["seq"], why)
+        await self._hf.submit(tried.key.pool_id, command)
+
+    async def _mark(self, noted: _Noted) -> None:
+        """Write down how it went. Those that come while another is writing go together in the next."""
+        self._noted.append(noted)
+        async with self._marking:
+            together, self._noted = self._noted, []
+            if not together:
+                return
+            tx = await self._hf.store.begin()
+            try:
+                if deliveries := [row for it in together for row in it.deliveries]:
+                    await tx.many("note_deliveries", deliveries)
+                await tx.many("mark_messages", [it.message for it in together])
+                await tx.commit()
+            finally:
+                await tx.rollback()
+
+    def _noted_of(self, tried: Try) -> _Noted:
+        now, attempts = self._hf.clock.now(), tried.attempts
+        states = {_state(it.state, attempts) for it in tried.deliveries} | set(tried.before.values())
+        error = "; ".join(f"{it.target.name}: {it.error}" for it in tried.deliveries if it.error)
+        rows = [
+            (*tried.key, it.target.name, _state(it.state, attempts), now, it.error) for it in tried.deliveries
+        ]
+        return self._judged(tried.key, attempts, states, error, rows)
+
+    def _judged(
+        self, key: Key, attempts: int, states: set[str], error: str, rows: Sequence[Row] = ()
+    ) -> _Noted:
+        """A message is sent when all were told; dead when somebody never will be and the rest are settled."""
+        now = self._hf.clock.now()
+        state = "pending" if "pending" in states else "dead" if "dead" in states else "sent"
+        state = _state(state, attempts)
+        due_at = now + delay(attempts, self._dice()) if state == "pending" else now
+        return _Noted((*key, attempts, state, due_at, error), rows)
+
+
+class _Noted(NamedTuple):
+    """How a try went, as it is written down."""
+
+    message: Row
+    deliveries: Sequence[Row]
+
+
+def _by_booking(taken: list[Row]) -> list[list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in taken:
+        # What is about no booking stands for itself.
+        found.setdefault((row[0], row[5]) if row[5] is not None else tuple(row[:3]), []).append(row)
+    return list(found.values())
+
+
+def _state(state: str, attempts: int) -> str:
+    return "dead" if state == "pending" and attempts >= ATTEMPTS_MAX else state

@@ -1,0 +1,62 @@
+"""How and with what name messages go out: from the environment, or as a program says it.
+
+Without a mail server or a text service in the settings, messages to people go to the log alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parseaddr
+from urllib.parse import urlsplit
+
+from holdfast.errors import SettingsWrong
+from holdfast.messages.languages import LANGUAGES, language_of
+
+_NO = ("", "0", "no", "false")
+
+
+def webhooks_to_private(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether webhooks may go to private addresses."""
+    env = os.environ if environment is None else environment
+    return env.get("HOLDFAST_WEBHOOKS_TO_PRIVATE", "").lower() not in _NO
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSettings:
+    """Each is an environment variable: `base_url` is HOLDFAST_BASE_URL, and so on."""
+
+    base_url: str = "http://127.0.0.1:8000"
+    smtp_url: str = ""
+    mail_from: str = ""
+    sms_url: str = ""
+    sms_from: str = ""
+    sms_region: str = ""
+    locale: str = "en"
+    webhooks_to_private: bool = False
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> MessageSettings:
+        """The settings of HOLDFAST_… variables. Raises SettingsWrong."""
+        env = os.environ if environment is None else environment
+        said = {name: env.get(f"HOLDFAST_{name.upper()}", "") for name in cls.__slots__}
+        del said["webhooks_to_private"]
+        private = webhooks_to_private(env)
+        settings = cls(**{name: text for name, text in said.items() if text}, webhooks_to_private=private)
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """Whether they can be used. Raises SettingsWrong, naming the variable."""
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise SettingsWrong(f"HOLDFAST_BASE_URL is no address of a site: {self.base_url!r}")
+        if self.smtp_url and "@" not in parseaddr(self.mail_from)[1]:
+            raise SettingsWrong(
+                "HOLDFAST_SMTP_URL needs HOLDFAST_MAIL_FROM, such as Seats <seats@example.org>"
+            )
+        if self.sms_url and not self.sms_from:
+            raise SettingsWrong("HOLDFAST_SMS_URL needs HOLDFAST_SMS_FROM, a number or a name")
+        if language_of(self.locale) is None:
+            raise SettingsWrong(f"HOLDFAST_LOCALE must be one of: {', '.join(LANGUAGES)}")

@@ -1,0 +1,104 @@
+-- Named queries of what is sent, on PostgreSQL. The same names stand in ../sqlite/outbox.sql.
+
+-- name: next_message
+SELECT min(due_at) FROM outbox WHERE state = 'pending';
+
+-- name: pools_with_messages
+-- The pools from behind one of them that have a message due, found by leaping from pool to pool.
+WITH RECURSIVE leap (pool_id, due_at) AS (
+    SELECT * FROM (
+        SELECT pool_id, due_at FROM outbox WHERE state = 'pending' AND pool_id > $2
+        ORDER BY pool_id, due_at LIMIT 1
+    ) AS first
+    UNION ALL
+    SELECT n.pool_id, n.due_at FROM leap CROSS JOIN LATERAL (
+        SELECT o.pool_id, o.due_at FROM outbox AS o WHERE o.state = 'pending' AND o.pool_id > leap.pool_id
+        ORDER BY o.pool_id, o.due_at LIMIT 1
+    ) AS n
+)
+SELECT pool_id FROM leap WHERE due_at <= $1 LIMIT $3;
+
+-- name: take_messages
+-- Take some messages of each pool: until then nobody else does. What another process is taking is passed over.
+UPDATE outbox AS o SET due_at = t.until, attempts = o.attempts + 1
+FROM (
+    SELECT found.pool_id, found.seq, found.part, x.until
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS x (pool, now, until, most)
+    CROSS JOIN LATERAL (
+        SELECT w.pool_id, w.seq, w.part FROM outbox AS w
+        WHERE w.pool_id = x.pool AND w.state = 'pending' AND w.due_at <= x.now
+        ORDER BY w.due_at, w.seq, w.part LIMIT x.most FOR UPDATE SKIP LOCKED
+    ) AS found
+) AS t
+WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
+RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+
+-- name: mark_messages
+-- Say how a try went, unless somebody has taken the message anew meanwhile.
+UPDATE outbox AS o SET state = v5, due_at = v6, error = v7
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[])
+    AS x (v1, v2, v3, v4, v5, v6, v7)
+WHERE o.pool_id = v1 AND o.seq = v2 AND o.part = v3 AND o.attempts = v4 AND o.state = 'pending';
+
+-- name: note_deliveries
+INSERT INTO deliveries (pool_id, seq, part, target, state, attempts, at, error)
+SELECT v1, v2, v3, v4, v5, 1, v6, v7
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[])
+    AS x (v1, v2, v3, v4, v5, v6, v7)
+ON CONFLICT (pool_id, seq, part, target) DO UPDATE SET state = excluded.state,
+    attempts = deliveries.attempts + 1, at = excluded.at, error = excluded.error;
+
+-- name: deliveries_of
+SELECT d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
+WHERE d.pool_id = $1 AND d.seq = $2 AND d.part = $3 ORDER BY d.target;
+
+-- name: read_message
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = $1 AND seq = $2 AND part = $3;
+
+-- name: read_dead
+-- The dead letters of an org's pools, pool by pool.
+SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
+    o.attempts, o.error
+FROM pools AS p JOIN outbox AS o ON o.pool_id = p.id
+WHERE p.org = $1 AND o.state = 'dead' AND (o.pool_id, o.seq, o.part) > ($2, $3, $4)
+ORDER BY o.pool_id, o.seq, o.part LIMIT $5;
+
+-- name: replay_message
+UPDATE outbox SET state = 'pending', due_at = $4, attempts = 0, error = ''
+WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state = 'dead' RETURNING 1;
+
+-- name: replay_deliveries
+UPDATE deliveries SET state = 'pending'
+WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state = 'dead';
+
+-- name: templates_of
+SELECT kind, language, part, text, by, updated_at FROM templates WHERE org = $1 ORDER BY kind, language, part;
+
+-- name: put_template
+INSERT INTO templates (org, kind, language, part, text, by, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (org, kind, language, part) DO UPDATE SET text = excluded.text, by = excluded.by,
+    updated_at = excluded.updated_at;
+
+-- name: drop_template
+DELETE FROM templates WHERE org = $1 AND kind = $2 AND language = $3 AND part = $4 RETURNING 1;
+
+-- name: webhooks_of
+SELECT id, url, payload, kinds, generation, created_at FROM webhooks WHERE org = $1 ORDER BY created_at, id;
+
+-- name: put_webhook
+INSERT INTO webhooks (org, id, url, payload, kinds, generation, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (org, id) DO UPDATE SET url = excluded.url, payload = excluded.payload, kinds = excluded.kinds,
+    generation = excluded.generation;
+
+-- name: drop_webhook
+DELETE FROM webhooks WHERE org = $1 AND id = $2 RETURNING 1;
+
+-- name: contacts_of
+SELECT id, notifier, address, locale, created_at FROM staff_contacts WHERE org = $1 ORDER BY created_at, id;
+
+-- name: put_contact
+INSERT INTO staff_contacts (org, id, notifier, address, locale, created_at) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: drop_contact
+DELETE FROM staff_contacts WHERE org = $1 AND id = $2 RETURNING 1;

@@ -1,0 +1,97 @@
+-- Named queries of what is sent, on SQLite. The same names stand in ../postgres/outbox.sql.
+
+-- name: next_message
+SELECT min(due_at) FROM outbox WHERE state = 'pending';
+
+-- name: pools_with_messages
+-- The pools from behind one of them that have a message due, found by leaping from pool to pool.
+-- SQLite has no LATERAL, so the leap looks twice for the next.
+WITH RECURSIVE leap (pool_id, due_at) AS (
+    SELECT * FROM (
+        SELECT pool_id, due_at FROM outbox INDEXED BY outbox_of_pool WHERE state = 'pending' AND pool_id > ?2
+        ORDER BY pool_id, due_at LIMIT 1
+    )
+    UNION ALL
+    SELECT (SELECT o.pool_id FROM outbox AS o INDEXED BY outbox_of_pool
+            WHERE o.state = 'pending' AND o.pool_id > leap.pool_id ORDER BY o.pool_id, o.due_at LIMIT 1),
+        (SELECT o.due_at FROM outbox AS o INDEXED BY outbox_of_pool
+            WHERE o.state = 'pending' AND o.pool_id > leap.pool_id ORDER BY o.pool_id, o.due_at LIMIT 1)
+    FROM leap WHERE leap.pool_id IS NOT NULL
+)
+SELECT pool_id FROM leap WHERE due_at <= ?1 LIMIT ?3;
+
+-- name: take_messages
+-- Take some messages of a pool: until then nobody else does. There is one writer, so no lock is needed.
+UPDATE outbox SET due_at = ?3, attempts = attempts + 1
+WHERE (pool_id, seq, part) IN (
+    SELECT w.pool_id, w.seq, w.part FROM outbox AS w INDEXED BY outbox_of_pool
+    WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.due_at <= ?2
+    ORDER BY w.due_at, w.seq, w.part LIMIT ?4
+)
+RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+
+-- name: mark_messages
+-- Say how a try went, unless somebody has taken the message anew meanwhile.
+UPDATE outbox SET state = ?5, due_at = ?6, error = ?7
+WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND attempts = ?4 AND state = 'pending';
+
+-- name: note_deliveries
+INSERT INTO deliveries (pool_id, seq, part, target, state, attempts, at, error)
+VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7)
+ON CONFLICT (pool_id, seq, part, target) DO UPDATE SET state = excluded.state,
+    attempts = attempts + 1, at = excluded.at, error = excluded.error;
+
+-- name: deliveries_of
+SELECT d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
+WHERE d.pool_id = ?1 AND d.seq = ?2 AND d.part = ?3 ORDER BY d.target;
+
+-- name: read_message
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
+
+-- name: read_dead
+-- The dead letters of an org's pools, pool by pool.
+SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
+    o.attempts, o.error
+FROM pools AS p JOIN outbox AS o ON o.pool_id = p.id
+WHERE p.org = ?1 AND o.state = 'dead' AND (o.pool_id, o.seq, o.part) > (?2, ?3, ?4)
+ORDER BY o.pool_id, o.seq, o.part LIMIT ?5;
+
+-- name: replay_message
+UPDATE outbox SET state = 'pending', due_at = ?4, attempts = 0, error = ''
+WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND state = 'dead' RETURNING 1;
+
+-- name: replay_deliveries
+UPDATE deliveries SET state = 'pending'
+WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND state = 'dead';
+
+-- name: templates_of
+SELECT kind, language, part, text, by, updated_at FROM templates WHERE org = ?1 ORDER BY kind, language, part;
+
+-- name: put_template
+INSERT INTO templates (org, kind, language, part, text, by, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (org, kind, language, part) DO UPDATE SET text = excluded.text, by = excluded.by,
+    updated_at = excluded.updated_at;
+
+-- name: drop_template
+DELETE FROM templates WHERE org = ?1 AND kind = ?2 AND language = ?3 AND part = ?4 RETURNING 1;
+
+-- name: webhooks_of
+SELECT id, url, payload, kinds, generation, created_at FROM webhooks WHERE org = ?1 ORDER BY created_at, id;
+
+-- name: put_webhook
+INSERT INTO webhooks (org, id, url, payload, kinds, generation, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (org, id) DO UPDATE SET url = excluded.url, payload = excluded.payload, kinds = excluded.kinds,
+    generation = excluded.generation;
+
+-- name: drop_webhook
+DELETE FROM webhooks WHERE org = ?1 AND id = ?2 RETURNING 1;
+
+-- name: contacts_of
+SELECT id, notifier, address, locale, created_at FROM staff_contacts WHERE org = ?1 ORDER BY created_at, id;
+
+-- name: put_contact
+INSERT INTO staff_contacts (org, id, notifier, address, locale, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: drop_contact
+DELETE FROM staff_contacts WHERE org = ?1 AND id = ?2 RETURNING 1;

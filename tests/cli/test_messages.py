@@ -1,0 +1,98 @@
+"""Messages, webhooks and contacts of staff at the command line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.notifiers.servers import mail_server
+
+ROOT = Path(__file__).parents[2]
+FROM = "Seats <seats@example.org>"
+
+
+def waiting(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    cli.book("yoga", "Olga", "--confirmed", "--staff", "Eve", "--email", "olga@example.org")
+
+
+def test_what_is_due_is_sent_and_a_dead_letter_replayed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting(cli)
+    with mail_server() as server:
+        monkeypatch.setenv("HOLDFAST_SMTP_URL", server.url)
+        monkeypatch.setenv("HOLDFAST_MAIL_FROM", FROM)
+        server.answers["olga@example.org"] = "550 5.1.1 no such mailbox"
+        assert cli("outbox", "--once") == "1 message tried."
+        (dead,) = cli.json("message", "dead")
+        assert "550 5.1.1 no such mailbox" in cli("message", "dead")
+        assert cli("message", "show", dead["id"]).startswith("confirmed to party: dead, 1 try\nemail  dead")
+        server.answers.clear()
+        assert cli("message", "replay", "--all") == "1 message will be sent again."
+        assert cli("outbox", "--once") == "1 message tried."
+        assert len(server.letters) == 1
+    assert cli("message", "dead") == "No messages."
+    assert "refused (not_possible)" in cli("message", "replay", dead["id"], code=1)
+    assert "sent" in cli("message", "list", "yoga")
+    assert "refused (unknown)" in cli("message", "show", "nonsense", code=1)
+    for wrong in (("message", "replay"), ("message", "replay", "x", "--all")):
+        cli(*wrong, code=2)
+
+
+def test_words_are_shown_and_changed(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    assert "Subject: Ein Platz für Sie" in cli("message", "preview", "offer", "--language", "de")
+    assert cli("message", "preview", "confirmed", "--html").startswith("<!doctype html>")
+    cli("message", "say", "offer", "subject", "Quick, {{ name }}!", "--staff", "Olga")
+    assert "Subject: Quick, Ann!" in cli("message", "preview", "offer")
+    assert "refused (invalid): Not known: nmae" in cli(
+        "message", "say", "offer", "subject", "{{ nmae }}", code=1
+    )
+    assert cli("message", "say", "offer", "subject") == "Back to Holdfast's words."
+    assert cli("message", "say", "offer", "subject") == "These were Holdfast's words already."
+
+
+def test_programs_and_staff_are_told(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    secret = cli("webhook", "add", "https://example.org/in", "--kind", "offer").splitlines()[-1]
+    assert secret.startswith("whsec_")
+    (webhook,) = cli.json("webhook", "list")
+    assert webhook["secret"] == secret
+    assert "https://example.org/in  full  offer" in cli("webhook", "list")
+    assert cli("webhook", "rotate", webhook["id"]).splitlines()[-1] != secret
+    assert cli("webhook", "remove", webhook["id"]) == "Removed."
+    assert cli("webhook", "remove", webhook["id"]) == "There was no such."
+    assert "refused (invalid)" in cli("webhook", "add", "http://example.org", code=1)
+    cli("staff-contact", "add", "email", "desk@example.org", "--locale", "fi")
+    (contact,) = cli.json("staff-contact", "list")
+    assert (contact["address"], contact["locale"]) == ("desk@example.org", "fi")
+    assert cli("staff-contact", "remove", contact["id"]) == "Removed."
+    assert cli("staff-contact", "list") == "Nobody of staff is told."
+    assert "refused (invalid)" in cli("staff-contact", "add", "pigeon", "loft", code=1)
+
+
+def test_the_outbox_runs_until_it_is_stopped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting(cli)
+    with mail_server() as server:
+        monkeypatch.setenv("HOLDFAST_SMTP_URL", server.url)
+        monkeypatch.setenv("HOLDFAST_MAIL_FROM", FROM)
+        monkeypatch.setenv("HOLDFAST_DATABASE_URL", cli.url)
+        running = subprocess.Popen([sys.executable, "-m", "holdfast", "outbox"], cwd=ROOT)
+        try:
+            give_up_at = time.monotonic() + 30
+            while not server.letters and time.monotonic() < give_up_at:
+                time.sleep(0.05)
+            cli.book("yoga", "Ann", "--email", "ann@example.org")
+            while len(server.letters) < 2 and time.monotonic() < give_up_at:
+                time.sleep(0.05)
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(10) == 0
+        finally:
+            running.kill()
+            running.wait()
+    assert [letter["To"] for letter in server.letters] == ["olga@example.org", "ann@example.org"]

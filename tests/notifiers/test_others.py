@@ -1,0 +1,80 @@
+"""The log, Apprise, and which notifiers the settings make."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from holdfast.errors import SettingsWrong
+from holdfast.notifiers.apprise import AppriseNotifier
+from holdfast.notifiers.base import Outgoing, Permanent, Temporary
+from holdfast.notifiers.choose import notifiers_for
+from holdfast.notifiers.log import LogNotifier
+from holdfast.outbox import MessageSettings
+from tests.notifiers.servers import receiver
+
+NEWS = Outgoing("p1-7-0", "handed_back", "", "Needs you", "The 2 pm chair, https://example.org/o/token")
+
+
+async def test_the_log_says_what_would_be_told_without_address_or_link(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO, "holdfast.messages"):
+        await LogNotifier().send(NEWS)
+    assert "p1-7-0" in caplog.text
+    assert "Needs you" in caplog.text
+    assert "/o/" not in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+async def test_apprise_tells_its_services() -> None:
+    with receiver() as service:
+        url = service.url.replace("http://", "json://")
+        await AppriseNotifier().send(Outgoing("p1-7-0", "handed_back", url, "Needs you", "The 2 pm chair"))
+        (got,) = service.received
+        assert got.json["title"] == "Needs you"
+        assert got.json["message"] == "The 2 pm chair"
+        service.status = 500
+        with pytest.raises(Temporary):
+            await AppriseNotifier().send(Outgoing("p1-7-0", "handed_back", url, "Needs you", "x"))
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+async def test_an_address_that_apprise_does_not_know_is_given_up() -> None:
+    with pytest.raises(Permanent):
+        await AppriseNotifier().send(Outgoing("p1-7-0", "handed_back", "pigeon://loft", "a", "b"))
+
+
+def test_settings_come_from_the_environment() -> None:
+    said = {
+        "HOLDFAST_BASE_URL": "https://seats.example.org/booking",
+        "HOLDFAST_SMTP_URL": "smtp://mail.example.org",
+        "HOLDFAST_MAIL_FROM": "Seats <seats@example.org>",
+        "HOLDFAST_SMS_URL": "https://AC1:token@sms.example.org",
+        "HOLDFAST_SMS_FROM": "Holdfast",
+        "HOLDFAST_SMS_REGION": "FI",
+        "HOLDFAST_LOCALE": "fi",
+        "HOLDFAST_WEBHOOKS_TO_PRIVATE": "yes",
+    }
+    settings = MessageSettings.from_environment(said)
+    assert settings.webhooks_to_private
+    assert settings.locale == "fi"
+    assert set(notifiers_for(settings)) == {"log", "webhook", "apprise", "email", "sms"}
+    assert set(notifiers_for(MessageSettings.from_environment({}))) == {"log", "webhook", "apprise"}
+    assert not MessageSettings.from_environment({"HOLDFAST_WEBHOOKS_TO_PRIVATE": "no"}).webhooks_to_private
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("HOLDFAST_BASE_URL", "seats.example.org"),
+        ("HOLDFAST_BASE_URL", "https://seats.example.org/?x=1"),
+        ("HOLDFAST_SMTP_URL", "smtp://mail.example.org"),
+        ("HOLDFAST_SMS_URL", "https://AC1:token@sms.example.org"),
+        ("HOLDFAST_LOCALE", "sv"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(name: str, text: str) -> None:
+    with pytest.raises(SettingsWrong, match=name):
+        MessageSettings.from_environment({name: text})

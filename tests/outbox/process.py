@@ -1,0 +1,34 @@
+"""A process with an outbox of its own: `python -m tests.outbox.process TASK DATABASE SMTP`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+from holdfast import Holdfast
+from holdfast.outbox import MessageSettings, Outbox
+from tests.database import SECRET
+
+
+async def main(task: str, url: str, smtp: str) -> None:
+    settings = MessageSettings(smtp_url=smtp, mail_from="Seats <seats@example.org>")
+    async with Holdfast.open(url, secret=SECRET) as hf:
+        outbox = Outbox(hf, settings, lease=2_000)
+        if task == "die":
+            # Handed over, and gone before anything could be written down.
+            async def die(noted: object) -> None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            outbox._mark = die  # type: ignore[method-assign]
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        await outbox.start()
+        print("started", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        await outbox.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
