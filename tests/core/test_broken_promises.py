@@ -87,6 +87,12 @@ def test_nobody_waits_for_luck_notices_a_timer_that_was_forgotten(monkeypatch: P
     assert world.broken() == {"nobody_waits_for_luck"}
 
 
+def test_nobody_forgets_notices_room_that_never_came_to_staff(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(fill, "hand_back", lambda *_, **__: None)
+    world = one_seat("last_minute").do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2))
+    assert world.broken() == {"nobody_forgets"}
+
+
 def test_tallies_add_up_notices_a_booking_that_was_not_counted(monkeypatch: Patch) -> None:
     monkeypatch.setattr(View, "_count", lambda self, booking, sign: None)
     assert one_seat().do(c.Book(ANN)).broken() == {"tallies_add_up"}
@@ -180,7 +186,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "changes cannot be taken back": (View, "put", put_for_good),
     "the line is not served": (door, "fill", lambda *_: None),
     "the open share has no end": (room, "overflow", lambda view, aside=True: 0),
-    "it is never too late": (search, "too_late", lambda work, slot: False),
+    "it is never too late": (search, "too_late", lambda work, slot, at: False),
     "openings never end": (door, "end_openings", lambda work: None),
     "a small pool keeps everybody": (staff, "_losers", lambda view, pool: []),
 }

@@ -19,7 +19,7 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.due import wake
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
-from holdfast.core.openings import end_outgrown, ensure_opening, hand_back, opening_of
+from holdfast.core.openings import end_outgrown, ensure_opening, hand_back, open_freed, opening_of
 from holdfast.core.room import free_units, need_all_units, overflow, room, taken
 from holdfast.core.search import Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
@@ -30,10 +30,12 @@ def fill(work: Work, steps: int | None = None) -> None:
     """Give free room to the line, to the fixed point or for so many steps."""
     view = work.view
     policy = view.pool.policy
-    if view.pool.status != "open" or policy.promotion is None or not (view.waiting or view.openings):
-        return
     if work.grown:
         end_outgrown(work)
+    if work.freed:
+        open_freed(work)
+    if view.pool.status != "open" or policy.promotion is None or not (view.waiting or view.openings):
+        return
     nobody_for: dict[tuple[str, str | None], Search] = {}
     round_began = False
     while steps is None or steps > 0:
@@ -150,14 +152,14 @@ def promote(work: Work, search: Search) -> None:
 def _leave(work: Work, search: Search) -> None:
     """Nobody can be given this slot now: wait for a cooldown, hand it back to staff, or leave it free."""
     slot, tally = search.slot, work.view.tallies[search.slot.quota.key]
-    if search.cooldown_ends_at is not None:
-        wake(work.view, search.cooldown_ends_at)
+    cooldown_ends_at = search.cooldown_ends_at
+    if cooldown_ends_at is not None and not too_late(work, slot, cooldown_ends_at):
+        wake(work.view, cooldown_ends_at)
         return
-    tried = slot.opening is not None and slot.opening.state == "open" and slot.opening.tries > 0
-    freed = slot.key in work.freed and tally.waiting > 0
+    goes_on = slot.opening is not None and slot.opening.state == "open"
     still_offered = slot.unit is None and tally.offered
-    if work.view.pool.policy.hand_back and (tried or freed) and not still_offered:
-        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot))
+    if work.view.pool.policy.hand_back and goes_on and not still_offered:
+        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot, work.now))
 
 
 def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:

@@ -39,6 +39,18 @@ def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
     return opening
 
 
+def open_freed(work: Work) -> None:
+    """What staff would get back opens when it is freed, though it may be judged only later."""
+    view = work.view
+    if view.pool.policy.hand_back and view.pool.status in ("open", "paused"):
+        for key, label in sorted(work.freed, key=lambda freed: (freed[0], freed[1] or "")):
+            quota, unit = view.pool.quota(key), view.units[label] if label is not None else None
+            in_time = unit is None or is_open(unit, work.now)
+            if quota is not None and view.tallies[key].waiting and in_time and _still_free(work, quota, unit):
+                ensure_opening(work, quota, unit)
+    work.freed.clear()
+
+
 def end_outgrown(work: Work) -> None:
     """An opening that nobody is considering ends when more room appears: what is free then is a new one."""
     view = work.view
@@ -79,8 +91,8 @@ def _offered(view: View, quota: Quota) -> bool:
 
 
 def _moot(work: Work, opening: Opening) -> bool:
-    """Whether there is nothing left for staff to decide: the pool is over, or the unit's time has come."""
-    if work.view.pool.status in ("closed", "cancelled"):
+    """Whether there is nothing left to give or to decide: the pool is over, or the unit's time has come."""
+    if opening.state == "handed_back" and work.view.pool.status in ("closed", "cancelled"):
         return True
     return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)
 
@@ -89,9 +101,12 @@ def end_openings(work: Work) -> None:
     """An opening ends when its room is taken: by a hold or a confirmation, not by an offer."""
     view = work.view
     for opening in list(view.openings.values()):
-        if opening.state == "handed_back" and _moot(work, opening):
+        if opening.state not in LIVE:
+            continue
+        if _moot(work, opening):
             work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
-        if opening.state not in ("open", "freed"):
+            continue
+        if opening.state == "handed_back":
             continue
         if opening.unit is not None:
             unit = view.units[opening.unit]

@@ -17,7 +17,7 @@ from holdfast.core import events as e
 from holdfast.core.fairness import could_have, in_line, in_state, seats_of, serves
 from holdfast.core.line import position
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, IN_PLAY, OFFERED, TAKES_ROOM, WAITING, Instant, Tally
-from holdfast.core.room import room
+from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Decision
 
@@ -112,6 +112,25 @@ def nobody_waits_for_luck(view: View, now: Instant) -> list[str]:
     return wrong
 
 
+def nobody_forgets(view: View, now: Instant) -> list[str]:
+    """Under hand_back, free room with an opening is somebody's in line, or it is with staff."""
+    wrong = []
+    for opening in view.openings.values() if view.pool.policy.hand_back and serves(view) else ():
+        quota, unit = view.pool.quota(opening.quota), view.units[opening.unit] if opening.unit else None
+        if opening.state != "open" or quota is None or (unit is None and quota.size is None):
+            continue
+        if unit is not None:
+            free = unit.booking is None and is_open(unit, now)
+        else:
+            offered = [b for b in in_state(view, (OFFERED,)) if b.quota == quota.key]
+            free = not offered and room(view, quota, now) > 0
+        units = (unit.label,) if unit else ()
+        waiting = [b for b in in_line(view) if b.quota == quota.key]
+        if free and not any(could_have(view, b, now, units, later=True) for b in waiting):
+            wrong.append(f"opening {opening.number} is free, nobody can use it, and staff do not have it")
+    return wrong
+
+
 def tallies_add_up(view: View, now: Instant) -> list[str]:
     """A quota's tally is what its bookings and its handed-back openings add up to."""
     counted = dict.fromkeys(view.tallies, Tally())
@@ -192,6 +211,7 @@ PROMISES: Final[Mapping[str, Promise]] = {
         contiguous,
         nobody_jumps,
         nobody_waits_for_luck,
+        nobody_forgets,
         tallies_add_up,
         units_agree,
         openings_end,

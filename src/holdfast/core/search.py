@@ -6,6 +6,7 @@ group of the line (does not fit, wants another unit, had its turn this round) is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from holdfast.core.view import View, group_of
 from holdfast.core.work import Work
 
 SKIPS_KEPT: Final = 20
+_NEVER: Final = 2**63 - 1
 
 
 class Slot(NamedTuple):
@@ -67,7 +69,7 @@ class Search:
 def look(work: Work, slot: Slot) -> Search:
     """Along the line, in order, for the first who can be given this slot."""
     view, search = work.view, Search(slot)
-    if _exhausted(work, slot) or too_late(work, slot):
+    if _exhausted(work, slot) or too_late(work, slot, work.now):
         return search
     view.appetite = slot.room
     along = [line.members(view, group) for group in line.groups(view, slot.quota.key)]
@@ -103,7 +105,7 @@ def look_for(work: Work, quota: Quota, booking: Booking) -> Search | None:
         return search if 0 < search.quantity <= free else None
     need_all_units(view)
     free_ones = free_units(view, quota.key, work.now)
-    in_time = [unit for unit in free_ones if not too_late(work, Slot(quota, unit, 1, None))]
+    in_time = [unit for unit in free_ones if not too_late(work, Slot(quota, unit, 1, None), work.now)]
     suitable = [unit for unit in in_time or free_ones if suits(booking.wants, unit)]
     count = min(booking.quantity, len(suitable)) if partly else booking.quantity
     search.units = tuple(unit.label for unit in best_available(suitable, count))
@@ -169,7 +171,7 @@ def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:
     """Whether a unit can go along with another that is given to this booking."""
     opening = opening_of(work.view, quota, unit)
     slot = Slot(quota, unit, 1, opening)
-    if _exhausted(work, slot) or too_late(work, slot):
+    if _exhausted(work, slot) or too_late(work, slot, work.now):
         return False
     return opening is None or not _was_offered(work.view, opening, booking)
 
@@ -194,7 +196,7 @@ def _not_eligible(quota: Quota, booking: Booking) -> bool:
 def anyone(work: Work, slot: Slot) -> bool:
     """Whether anyone in line could be given this slot, now or once a turn or a cooldown allows it."""
     view = work.view
-    if not slot.room or too_late(work, slot):
+    if not slot.room or too_late(work, slot, work.now):
         return False
     if _exhausted(work, slot):
         # What is about to go back to staff is nobody's; what staff have freed is anybody's.
@@ -229,19 +231,18 @@ def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
     return opening.tries >= tries_max * max(1, seats)
 
 
-def too_late(work: Work, slot: Slot) -> bool:
-    """Whether it is too late for the line: it has begun, or an offer would be over at once."""
-    if work.view.pool.policy.promotion == "offer":
-        return window_end(work, [slot.unit] if slot.unit else []) <= work.now
-    starts_at = work.view.pool.starts_at
-    return starts_at is not None and starts_at <= work.now
+def too_late(work: Work, slot: Slot, at: Instant) -> bool:
+    """Whether this instant is too late for the line: it has begun, or an offer would be over at once."""
+    return _last_call(work, [slot.unit] if slot.unit else []) <= at
 
 
-def window_end(work: Work, units: tuple[Unit, ...] | list[Unit]) -> Instant:
+def window_end(work: Work, units: Sequence[Unit]) -> Instant:
     """When an offer made now ends: never later than the start less the policy's cut-off."""
+    policy = work.view.pool.policy
+    return min(work.now + (policy.offer_window or policy.hold_window), _last_call(work, units))
+
+
+def _last_call(work: Work, units: Sequence[Unit]) -> Instant:
     pool = work.view.pool
-    ends = work.now + (pool.policy.offer_window or pool.policy.hold_window)
-    starts = [unit.starts_at for unit in units if unit.starts_at is not None]
-    if pool.starts_at is not None:
-        starts.append(pool.starts_at)
-    return min([ends, *(start - pool.policy.offer_cutoff for start in starts)])
+    starts = [at for at in (pool.starts_at, *(unit.starts_at for unit in units)) if at is not None]
+    return min(starts) - pool.policy.offer_cutoff if starts else _NEVER
