@@ -124,7 +124,7 @@ def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal 
     numbers = view.by_party.get(command.party.id)
     if not numbers:
         return None
-    mine = [booking for number in numbers if (booking := view.bookings.get(number))]
+    mine = [booking for number in sorted(numbers) if (booking := view.bookings.get(number))]
     for booking in mine:
         if booking.state in (WAITING, OFFERED):
             if _same_terms(booking, command, quota):
