@@ -181,6 +181,7 @@ def _claimed(view: View, event: e.Claimed) -> None:
         expires_at=None,
         position=None,
     )
+    _clear_turns(view, event.booking)
     view.numbers = max(view.numbers, event.part)
     view.arrivals = max(view.arrivals, event.part_arrival)
     part = booking._replace(
@@ -285,6 +286,7 @@ def _demoted(view: View, event: e.Demoted) -> None:
         position=None,
         expires_at=event.expires_at,
     )
+    _clear_turns(view, event.booking)
 
 
 def _round_started(view: View, event: e.RoundStarted) -> None:
@@ -316,6 +318,13 @@ def _handed_back(view: View, event: e.HandedBack) -> None:
 
 def _change(view: View, event: Any, **fields: Any) -> None:
     view.put_booking(view.bookings[event.booking]._replace(updated_at=event.at, **fields))
+
+
+def _clear_turns(view: View, number: int) -> None:
+    """At the openings that go on, the booking counts as never asked; those that are over are past."""
+    for opening in view.openings.values():
+        if opening.state in ("open", "freed", "handed_back") and view.tried.get((opening.number, number)):
+            view.put(view.tried, (opening.number, number), False)
 
 
 def _answer_offer(view: View, event: Any, outcome: str, part: int | None = None) -> None:

@@ -128,7 +128,7 @@ def _closed_to(view: View, opening: Opening, booking: Booking, now: Instant) -> 
     if opening.state != "open":
         return False
     return tries_spent(view, opening, now) or (
-        policy.turns == "opening" and (opening.number, booking.number) in view.tried
+        policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
     )
 
 

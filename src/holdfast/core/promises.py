@@ -105,10 +105,9 @@ def nobody_waits_for_luck(view: View, now: Instant) -> list[str]:
     """Where only a cooldown keeps free room from someone, the pool is due no later than its end."""
     wrong = []
     for booking in in_line(view) if serves(view) else ():
-        if booking.offered_at is not None and could_have(view, booking, now, later=True):
-            ends = booking.offered_at + view.pool.policy.cooldown
-            if view.due_at is None or view.due_at > max(ends, now):
-                wrong.append(f"the cooldown of booking {booking.number} ends at {ends}; due at {view.due_at}")
+        ends = (booking.offered_at or 0) + view.pool.policy.cooldown
+        if ends > now and could_have(view, booking, ends) and (view.due_at is None or view.due_at > ends):
+            wrong.append(f"the cooldown of booking {booking.number} ends at {ends}; due at {view.due_at}")
     return wrong
 
 

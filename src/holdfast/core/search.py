@@ -178,7 +178,7 @@ def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:
 
 def _was_offered(view: View, opening: Opening, booking: Booking) -> bool:
     """Whether turns go by opening and the booking had its turn at this one."""
-    return view.pool.policy.turns == "opening" and (opening.number, booking.number) in view.tried
+    return view.pool.policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
 
 
 def close_used_up(work: Work, booking: Booking) -> None:

@@ -129,16 +129,18 @@ class Writer:
             await tx.many("insert_bookings", inserted)
 
     async def _write_offers(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
-        answered, made, openings, tries = [], [], [], []
+        answered, made, openings, tries, cleared = [], [], [], [], []
         for loaded in pools:
             view, pool_id = loaded.view, loaded.pool_id
             for key, offer in view.offers.items():
                 old = loaded.offers.get(key)
                 if old is None:
                     made.append(rows.offer_row(pool_id, offer))
-                    tries += [(pool_id, number, offer.booking) for number in offer.openings]
+                    asked = [(number, offer.booking) for number in offer.openings]
+                    tries += [(pool_id, *key) for key in asked if view.tried[key]]
                 elif old is not offer:
                     answered.append((pool_id, *key, offer.outcome, offer.answered_at, offer.part))
+            cleared += [(pool_id, *key) for key, had in view.tried.items() if not had]
             openings += [
                 (pool_id, *opening)
                 for number, opening in view.openings.items()
@@ -152,6 +154,8 @@ class Writer:
             await tx.many("upsert_openings", openings)
         if tries:
             await tx.many("insert_tries", list(dict.fromkeys(tries)))
+        if cleared:
+            await tx.many("delete_tries", cleared)
 
     async def _write_units(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
         changed, freed, taken = [], [], []

@@ -211,6 +211,9 @@ ON CONFLICT (pool_id, number) DO UPDATE SET state = excluded.state, tries = excl
 -- name: insert_tries
 INSERT INTO tries (pool_id, opening, booking) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
 
+-- name: delete_tries
+DELETE FROM tries WHERE pool_id = ?1 AND opening = ?2 AND booking = ?3;
+
 -- name: upsert_units
 INSERT INTO units (pool_id, label, quota, ordinal, starts_at, attributes, closed)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
