@@ -227,13 +227,19 @@ class Respread:
 
 @dataclass(slots=True)
 class Demoted:
-    """A booking lost its room to a smaller pool and went to the head of the line."""
+    """A booking lost its room to a smaller pool and went to the head of the line.
+
+    Where `part` lost its room and the rest of it still waits, `booking` is that rest: the part is closed, and
+    its `quantity` is waited for together with the rest again.
+    """
 
     at: Instant
     booking: int
     place: int
     position: int
     expires_at: Instant | None = None
+    part: int | None = None
+    quantity: int = 0
 
 
 @dataclass(slots=True)

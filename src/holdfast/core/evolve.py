@@ -271,11 +271,15 @@ def _demoted(view: View, event: e.Demoted) -> None:
     booking = view.bookings[event.booking]
     if booking.state == OFFERED:
         _answer_offer(view, event, "withdrawn")
+    if event.part is not None:
+        part = view.bookings[event.part]
+        view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
     # It lost its room through no fault of its own: it waits as if never asked.
     _change(
         view,
         event,
         state=WAITING,
+        quantity=booking.quantity + event.quantity,
         place=event.place,
         units=(),
         price=None,

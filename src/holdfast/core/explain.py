@@ -7,7 +7,7 @@ sentence may be put better.
               cancelled closed moved demoted passed_over
     reasons   of passed_over: had_turn cooldown does_not_fit wants_other not_eligible attempts_used_up
               of closed: attempts_used_up pool_closed pool_cancelled demoted
-              of declined and lapsed: stay back leave attempts_used_up
+              of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
 """
 
 from __future__ import annotations
@@ -218,7 +218,12 @@ def _moved(known: _Known, event: e.Moved, by: str) -> Told:
 
 
 def _demoted(known: _Known, event: e.Demoted, by: str) -> Told:
+    if event.part == known.number:
+        known.state = CLOSED
+        sentence = f"There was less room: you wait for it together with the rest, as #{event.position}."
+        return "demoted", "part", sentence
     known.state, known.place, known.round, known.attempts = WAITING, event.place, 0, 0
+    known.quantity += event.quantity
     return "demoted", "", f"There was less room: you went back to the line, as #{event.position}."
 
 

@@ -65,7 +65,7 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
         facts = {"bookings": [booking.number for booking in losers[:NAMED_MAX]], "count": len(losers)}
         sentence = f"{len(losers)} would lose their place. Say allow_demotion to put them first in line."
         return Refusal("would_demote", sentence, "allow_demotion", facts)
-    # The latest to arrive goes first, so that among the demoted the order of arrival stays.
+    # The last of them goes first, so that among the demoted the order of arrival stays.
     for booking in losers:
         _demote(work, booking, has_line=pool.policy.promotion is not None)
     larger = pool.open_size > view.pool.open_size
@@ -124,7 +124,8 @@ def _line_in_use(view: View, pool: Pool) -> Refusal | None:
 
 
 def _losers(view: View, pool: Pool) -> list[Booking]:
-    """Who must go for the new sizes: the latest arrivals in quotas that are over their size."""
+    """Who must go for the new sizes, in quotas that are over theirs: first offers, which are nobody's seat
+    yet, then those who have one; of each the latest to arrive."""
     used = {quota.key: view.tallies[quota.key].used for quota in pool.quotas if quota.key in view.tallies}
     sizes = {q.key: q.size for q in pool.quotas if q.size is not None and not q.by_units and q.key in used}
 
@@ -139,7 +140,7 @@ def _losers(view: View, pool: Pool) -> list[Booking]:
         raise Need(*need)
     losers: list[Booking] = []
     takers = [b for b in view.bookings.values() if b.quota in over and b.state in TAKES_ROOM]
-    for booking in sorted(takers, key=lambda b: -b.arrival):
+    for booking in sorted(takers, key=lambda b: (b.state != OFFERED, -b.arrival)):
         if excess() <= 0:
             break
         if used[booking.quota] > sizes[booking.quota]:
@@ -156,22 +157,24 @@ def _demote(work: Work, booking: Booking, *, has_line: bool) -> None:
     view = work.view
     others = [view.bookings.get(number) for number in view.by_party.get(booking.party.id, ())]
     in_line = [o for o in others if o and o.number != booking.number and o.state in (WAITING, OFFERED)]
-    if in_line or not has_line:
+    rest = next((o for o in in_line if o.number == booking.split_from and o.state == WAITING), None)
+    if rest is None and (in_line or not has_line):
         # One place in line is all a party may have, and this party has one; or there is no line to go to.
         work.emit(e.Closed(work.now, booking.number, "demoted"))
         work.tell("demoted", booking.number, position=None)
         return
-    place = line.place_at_front(view)
-    signup = view.pool.policy.confirm_while_waiting and booking.confirmed_at is None
-    event = e.Demoted(
-        work.now,
-        booking.number,
-        place,
-        line.position(view, place),
-        booking.expires_at if signup else None,
-    )
+    # Who was only offered room has kept its place.
+    place = booking.place if booking.state == OFFERED else line.place_at_front(view)
+    position = line.position(view, place)
+    if rest is not None:
+        part = (booking.number, booking.quantity)
+        event = e.Demoted(work.now, rest.number, place, position, rest.expires_at, *part)
+    else:
+        signup = view.pool.policy.confirm_while_waiting and booking.confirmed_at is None
+        ends = booking.expires_at if signup else None
+        event = e.Demoted(work.now, booking.number, place, position, ends)
     work.emit(event)
-    work.tell("demoted", booking.number, position=event.position)
+    work.tell("demoted", event.booking, position=position)
 
 
 def add_units(work: Work, command: c.AddUnits) -> Done | Refusal:

@@ -67,7 +67,7 @@ class Work:
     def emit(self, event: e.Event, party: Party | None = None, by: str | None = None) -> None:
         """It happened: note it and change the view by it."""
         if isinstance(event, _RELEASING):
-            self._note_freed(self.view.bookings[event.booking])
+            self._note_freed(self.view.bookings[getattr(event, "part", None) or event.booking])
         self.entries.append(Entry(event, by or self.by))
         evolve(self.view, event, party)
 
