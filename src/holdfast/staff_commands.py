@@ -113,9 +113,11 @@ class StaffCommands(Door):
         """Give free room to the line; normally it happens by itself."""
         return cast(Outcome | Refusal, await self._on_pool(pool, c.Fill(steps, by)))
 
-    async def offer(self, booking: str, *, why: str = "", by: str = "staff") -> Booking | Refusal:
-        """Offer free room to one waiting booking now, out of turn."""
-        return await self._on_booking(booking, lambda number: c.GiveOffer(number, why, by))
+    async def offer(
+        self, booking: str, *, why: str = "", opening: int | None = None, by: str = "staff"
+    ) -> Booking | Refusal:
+        """Offer free room to one waiting booking now, out of turn; or seats of an opening handed back."""
+        return await self._on_booking(booking, lambda number: c.GiveOffer(number, why, opening, by))
 
     async def move(
         self, booking: str, to: str = "front", *, after: str | None = None, why: str = "", by: str = "staff"

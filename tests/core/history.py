@@ -91,7 +91,11 @@ class History:
     def judge(self, event: e.Event, command: object) -> None:
         by_staff = isinstance(event, e.Offered) and event.why != ""
         by_staff |= isinstance(command, c.GiveOffer) and getattr(event, "booking", None) == command.booking
-        by_staff |= isinstance(command, c.Book) and command.opening is not None and isinstance(event, e.Held)
+        by_staff |= (
+            isinstance(command, c.Book)
+            and command.opening is not None
+            and isinstance(event, e.Held | e.Promoted)
+        )
         if not by_staff:
             assert fairness.passed_over(self.replayed, event, self.now) == [], f"by {command}"
             assert fairness.against_the_rules(self.replayed, event, self.now) == [], f"by {command}"

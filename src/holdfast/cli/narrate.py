@@ -278,6 +278,7 @@ _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "OpeningStarted": lambda n, facts, by: Told(
         f"{clean(facts.get('unit') or 'room in ' + facts['quota'])} is free"
     ),
+    "OpeningReduced": lambda n, facts, by: Told(f"{count(facts['quantity'], 'seat')} stay with staff"),
     "OpeningEnded": _opening_ended,
     "HandedBack": _handed_back,
 }

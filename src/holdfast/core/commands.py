@@ -56,7 +56,8 @@ class CloseUnit:
 class Book:
     """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
 
-    `opening` lets staff give a handed-back opening to someone. `confirmed` skips the hold (staff).
+    `opening` lets staff give a handed-back opening to someone, who may be in line for just that quantity.
+    `confirmed` skips the hold (staff).
     """
 
     party: Party
@@ -118,10 +119,11 @@ class Decline:
 
 @dataclass(frozen=True, slots=True)
 class GiveOffer:
-    """Staff offer free room to one waiting booking now, out of turn."""
+    """Staff offer free room to one waiting booking now, out of turn; `opening`: room that was handed back."""
 
     booking: int
     why: str = ""
+    opening: int | None = None
     by: str = "staff"
 
 

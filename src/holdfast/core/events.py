@@ -259,6 +259,15 @@ class OpeningStarted:
 
 
 @dataclass(slots=True)
+class OpeningReduced:
+    """Some of the seats that were set aside are so no longer; `quantity` are left."""
+
+    at: Instant
+    opening: int
+    quantity: int
+
+
+@dataclass(slots=True)
 class OpeningEnded:
     """The opening was taken, or staff freed or closed it."""
 
@@ -300,6 +309,7 @@ Event = (
     | Demoted
     | RoundStarted
     | OpeningStarted
+    | OpeningReduced
     | OpeningEnded
     | HandedBack
 )
@@ -328,6 +338,7 @@ KINDS: Final[Mapping[str, type[Event]]] = {
         Demoted,
         RoundStarted,
         OpeningStarted,
+        OpeningReduced,
         OpeningEnded,
         HandedBack,
     )

@@ -114,6 +114,9 @@ def _unit_closed(view: View, event: e.UnitClosed) -> None:
 
 
 def _promoted(view: View, event: e.Promoted) -> None:
+    confirmed_at = view.bookings[event.booking].confirmed_at
+    if event.state == CONFIRMED and confirmed_at is None:
+        confirmed_at = event.at
     _change(
         view,
         event,
@@ -123,6 +126,7 @@ def _promoted(view: View, event: e.Promoted) -> None:
         price=event.price,
         held_at=event.at,
         expires_at=event.expires_at,
+        confirmed_at=confirmed_at,
     )
 
 
@@ -302,6 +306,12 @@ def _opening_started(view: View, event: e.OpeningStarted) -> None:
     view.put(view.openings, event.opening, Opening(event.opening, event.quota, event.unit, event.at))
 
 
+def _opening_reduced(view: View, event: e.OpeningReduced) -> None:
+    opening = view.openings[event.opening]
+    view.add_aside(opening.quota, event.quantity - opening.quantity)
+    view.put(view.openings, event.opening, opening._replace(quantity=event.quantity))
+
+
 def _opening_ended(view: View, event: e.OpeningEnded) -> None:
     opening = view.openings[event.opening]
     if opening.state == "handed_back" and opening.unit is None:
@@ -358,6 +368,7 @@ _EVOLVE: dict[type[Any], Callable[[View, Any], None]] = {
     e.Demoted: _demoted,
     e.RoundStarted: _round_started,
     e.OpeningStarted: _opening_started,
+    e.OpeningReduced: _opening_reduced,
     e.OpeningEnded: _opening_ended,
     e.HandedBack: _handed_back,
 }

@@ -121,11 +121,10 @@ def _held(known: _Known, event: e.Held, by: str) -> Told:
 def _promoted(known: _Known, event: e.Promoted, by: str) -> Told:
     known.state = event.state
     what = _seats(known.quantity, event.units)
-    if event.expires_at is None:
-        return "promoted", event.state, f"You were #{event.position} when room became free: you got {what}."
-    wait = span(event.expires_at - event.at)
-    sentence = f"You were #{event.position} when room became free: you got {what}, held for {wait}."
-    return "promoted", event.state, sentence
+    hold = "" if event.expires_at is None else f", held for {span(event.expires_at - event.at)}"
+    got = "Staff gave you" if by.startswith("staff") else "room became free: you got"
+    when = f"You were #{event.position}" + (". " if by.startswith("staff") else " when ")
+    return "promoted", event.state, f"{when}{got} {what}{hold}."
 
 
 def _offered(known: _Known, event: e.Offered, by: str) -> Told:

@@ -128,11 +128,11 @@ def give_offer(work: Work, search: Search, why: str = "") -> None:
     work.tell("offer", booking.number, seq=event.seq, offered=event.quantity, expires_at=event.expires_at)
 
 
-def promote(work: Work, search: Search) -> None:
-    """Give a waiting booking its room without asking: confirmed if it had been confirmed, else held."""
+def promote(work: Work, search: Search, *, confirmed: bool = False, by: str | None = "rule") -> None:
+    """Give a waiting booking its room without asking: confirmed if it is or had been, else held."""
     view, booking = work.view, search.booking
     assert booking is not None
-    confirmed = booking.confirmed_at is not None
+    confirmed = confirmed or booking.confirmed_at is not None
     expires_at = None if confirmed else booking.expires_at or work.now + view.pool.policy.hold_window
     event = e.Promoted(
         work.now,
@@ -145,7 +145,7 @@ def promote(work: Work, search: Search) -> None:
         search.reasons,
         booking.place,
     )
-    work.emit(event, by="rule")
+    work.emit(event, by=by)
     work.tell("promoted", booking.number, state=event.state, expires_at=expires_at)
 
 

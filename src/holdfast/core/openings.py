@@ -77,6 +77,21 @@ def hand_back(
     work.tell_staff("handed_back", opening=opening.number, quota=quota.key, unit=opening.unit, note=note)
 
 
+def seats_aside(work: Work, quota: Quota, opening: Opening) -> int:
+    """How many of the seats that were handed back can be had: the unit's time may have come."""
+    if opening.unit is not None:
+        return int(is_open(work.view.units[opening.unit], work.now))
+    return min(opening.quantity, room(work.view, quota, work.now, aside=False))
+
+
+def take_aside(work: Work, opening: Opening, quantity: int, how: str) -> None:
+    """Take seats out of what was handed back; the rest of them stays aside."""
+    if opening.unit is None and quantity < opening.quantity:
+        work.emit(e.OpeningReduced(work.now, opening.number, opening.quantity - quantity))
+    else:
+        work.emit(e.OpeningEnded(work.now, opening.number, how))
+
+
 def _still_free(work: Work, quota: Quota, unit: Unit | None) -> int:
     """The seats that nobody was given since they were looked at; what has no limit has none to hand back."""
     if unit is not None:

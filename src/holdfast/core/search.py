@@ -14,7 +14,7 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
-from holdfast.core.openings import opening_of
+from holdfast.core.openings import opening_of, seats_aside
 from holdfast.core.room import best_available, free_units, need_all_units, room, suits
 from holdfast.core.view import View, group_of
 from holdfast.core.work import Work
@@ -50,6 +50,14 @@ class Search:
         self.passed = 0
         self.had_turn = False
         self.cooldown_ends_at: Instant | None = None
+
+    @classmethod
+    def of(cls, booking: Booking, slot: Slot, units: tuple[str, ...]) -> Search:
+        """What staff have found for one booking: the slot's room, or these units."""
+        search = cls(slot)
+        search.booking, search.units = booking, units
+        search.quantity = len(units) or min(booking.quantity, slot.room)
+        return search
 
     def skip(self, reason: str, who: Booking | Group) -> None:
         self.passed += 1
@@ -94,23 +102,32 @@ def look(work: Work, slot: Slot) -> Search:
     return search
 
 
-def look_for(work: Work, quota: Quota, booking: Booking) -> Search | None:
-    """The room that staff could give one waiting booking out of turn; None if there is not enough."""
-    view, partly = work.view, work.view.pool.policy.partial == "give_less"
-    free = room(view, quota, work.now)
-    search = Search(Slot(quota, None, free, opening_of(view, quota, None)))
-    search.booking = booking
-    if not quota.by_units:
-        search.quantity = min(booking.quantity, free) if partly else booking.quantity
-        return search if 0 < search.quantity <= free else None
-    need_all_units(view)
-    free_ones = free_units(view, quota.key, work.now)
-    in_time = [unit for unit in free_ones if not too_late(work, Slot(quota, unit, 1, None), work.now)]
-    suitable = [unit for unit in in_time or free_ones if suits(booking.wants, unit)]
-    count = min(booking.quantity, len(suitable)) if partly else booking.quantity
-    search.units = tuple(unit.label for unit in best_available(suitable, count))
-    search.quantity = len(search.units)
-    return search if search.quantity else None
+def look_for(work: Work, quota: Quota, booking: Booking, opening: Opening | None) -> Search | None:
+    """The room that staff could give one waiting booking out of turn; None if there is not enough.
+
+    It is what is free; or, of an opening that was handed back, what was set aside.
+    """
+    view, units = work.view, tuple[str, ...]()
+    if opening is not None:
+        seats = seats_aside(work, quota, opening)
+        units = (opening.unit,) if opening.unit is not None and seats else ()
+    elif quota.by_units:
+        units = _best_units(work, quota, booking)
+        seats = len(units)
+    else:
+        seats = room(view, quota, work.now)
+    enough = booking.quantity if view.pool.policy.partial != "give_less" else 1
+    return Search.of(booking, Slot(quota, None, seats, None), units) if seats >= enough else None
+
+
+def _best_units(work: Work, quota: Quota, booking: Booking) -> tuple[str, ...]:
+    """As many of the free units as a booking wants, or as there are; those first that are not too late."""
+    need_all_units(work.view)
+    free = free_units(work.view, quota.key, work.now)
+    in_time = [unit for unit in free if not too_late(work, Slot(quota, unit, 1, None), work.now)]
+    suitable = [unit for unit in in_time or free if suits(booking.wants, unit)]
+    count = min(booking.quantity, len(suitable))
+    return tuple(unit.label for unit in best_available(suitable, count))
 
 
 def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:

@@ -15,7 +15,7 @@ from holdfast.core import line
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.fill import give_offer, promote
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Opening, Pool, Quota
-from holdfast.core.openings import LIVE, opening_of
+from holdfast.core.openings import LIVE, opening_of, seats_aside, take_aside
 from holdfast.core.policy import Policy, amended
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
 from holdfast.core.room import overflow, room, taken
@@ -68,6 +68,7 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
     # The last of them goes first, so that among the demoted the order of arrival stays.
     for booking in losers:
         _demote(work, booking, has_line=pool.policy.promotion is not None)
+    _cut_aside(work, pool)
     larger = pool.open_size > view.pool.open_size
     work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
     work.emit(e.PoolChanged(work.now, pool, command.why))
@@ -147,6 +148,28 @@ def _losers(view: View, pool: Pool) -> list[Booking]:
             used[booking.quota] -= booking.offer_quantity or booking.quantity
             losers.append(booking)
     return losers
+
+
+def _cut_aside(work: Work, pool: Pool) -> None:
+    """Seats that were set aside are the first to go: those that have no room any more where they had it."""
+    view = work.view
+    sized = [q for q in pool.quotas if q.size is not None and not q.by_units and q.key in view.tallies]
+    left, over = dict[str, int](), dict[str, int]()
+    for quota in sized:
+        tally, old = view.tallies[quota.key], view.pool.quota(quota.key)
+        assert quota.size is not None
+        own = old.size if old is not None and old.size is not None else quota.size
+        overflowed = max(0, tally.used + tally.aside - own)
+        left[quota.key] = max(0, min(tally.aside, quota.size + overflowed - tally.used))
+        over[quota.key] = max(0, tally.used + left[quota.key] - quota.size)
+    excess = sum(over.values()) - pool.open_size
+    for key in left:
+        cut = max(0, min(excess, left[key], over[key]))
+        left[key], excess = left[key] - cut, excess - cut
+    for opening in sorted(view.openings.values(), key=lambda o: -o.number):
+        going = view.tallies[opening.quota].aside - left.get(opening.quota, view.tallies[opening.quota].aside)
+        if opening.state == "handed_back" and opening.unit is None and going > 0:
+            take_aside(work, opening, min(going, opening.quantity), "closed")
 
 
 def _grows(old: Quota | None, new: Quota) -> bool:
@@ -235,7 +258,10 @@ def close_unit(work: Work, command: c.CloseUnit) -> Done | Refusal:
 
 
 def offer(work: Work, command: c.GiveOffer) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, not_enough_room, too_late."""
+    """Refusals, in order: unknown, not_possible, not_enough_room, too_late.
+
+    Of an opening that was handed back, the seats are offered anew: the line is asked if this is a no.
+    """
     view = work.view
     booking = view.bookings.get(command.booking)
     if booking is None:
@@ -245,16 +271,27 @@ def offer(work: Work, command: c.GiveOffer) -> Done | Refusal:
         facts = {"booking": booking.number, "state": booking.state}
         sentence = f"A booking that is {booking.state} cannot be offered a seat."
         return Refusal("not_possible", sentence, None, facts)
-    search = look_for(work, quota, booking)
+    opening = view.openings.get(command.opening or 0)
+    if command.opening is not None and not (opening and _came_back(opening, quota)):
+        return unknown("opening", command.opening)
+    search = look_for(work, quota, booking, opening)
     if search is None:
-        return not_enough_room(booking.quantity, room(view, quota, work.now))
-    if view.pool.policy.promotion != "offer":
-        promote(work, search)
-        return Done(booking.number)
-    if window_end(work, [view.units[label] for label in search.units]) <= work.now:
+        seats = seats_aside(work, quota, opening) if opening else room(view, quota, work.now)
+        return not_enough_room(booking.quantity, seats)
+    offers = view.pool.policy.promotion == "offer"
+    if offers and window_end(work, [view.units[label] for label in search.units]) <= work.now:
         return Refusal("too_late", "It starts too soon for an offer to be answered.")
-    give_offer(work, search, command.why or "offered by staff")
+    if opening is not None:
+        take_aside(work, opening, search.quantity, "again")
+    if offers:
+        give_offer(work, search, command.why or "offered by staff")
+    else:
+        promote(work, search, by=None)
     return Done(booking.number)
+
+
+def _came_back(opening: Opening, quota: Quota) -> bool:
+    return opening.state == "handed_back" and opening.quota == quota.key
 
 
 def move(work: Work, command: c.Move) -> Done | Refusal:
