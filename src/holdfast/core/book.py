@@ -151,9 +151,9 @@ def _waits_for_this(booking: Booking, command: c.Book, quota: Quota) -> bool:
 
 
 def _same_terms(booking: Booking, command: c.Book, quota: Quota) -> bool:
-    asked = (quota.key, command.quantity, command.wants)
-    same = (booking.quota, booking.quantity, booking.wants) == asked
-    return same and not command.units and command.opening is None
+    asked = (quota.key, command.quantity, command.wants, command.price)
+    same = (booking.quota, booking.quantity, booking.wants, booking.asked_price) == asked
+    return same and command.if_full != "refuse" and not command.units and command.opening is None
 
 
 def _units_for(work: Work, command: c.Book, quota: Quota) -> tuple[str, ...] | Refusal | None:
