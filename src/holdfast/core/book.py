@@ -21,6 +21,7 @@ from holdfast.core.model import (
     Instant,
     Quota,
     Unit,
+    Wants,
     is_whole,
 )
 from holdfast.core.openings import seats_aside, take_aside
@@ -90,6 +91,8 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
         return invalid("if_full", "This pool has no line to wait in.")
     if command.wants is not None and not quota.by_units:
         return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
+    if _never(command.wants):
+        return invalid("wants.until_at", "until_at must not be before from_at.")
     if not command.units:
         return None
     if not quota.by_units:
@@ -102,6 +105,12 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
         if view.units[label].quota != quota.key:
             return invalid("units", f"The unit {label!r} is not in the quota {quota.key!r}.")
     return None
+
+
+def _never(wants: Wants | None) -> bool:
+    if wants is None or wants.from_at is None or wants.until_at is None:
+        return False
+    return wants.until_at < wants.from_at
 
 
 def _not_open(work: Work, command: c.Book) -> Refusal | None:

@@ -98,6 +98,10 @@ def _wrong_pool(pool: Pool) -> Refusal | None:
 def _wrong_times(pool: Pool) -> Refusal | None:
     if pool.opens_at is not None and pool.closes_at is not None and pool.closes_at <= pool.opens_at:
         return invalid("closes_at", "closes_at must be after opens_at.")
+    if pool.opens_at is not None and pool.starts_at is not None and pool.starts_at <= pool.opens_at:
+        return invalid(
+            "opens_at", "opens_at must be before starts_at: nothing can be booked once it has begun."
+        )
     if pool.price is not None and (pool.price.amount < 0 or len(pool.price.currency) != 3):
         return invalid("price", "A price has an amount from 0 and a currency of three letters.")
     return None
