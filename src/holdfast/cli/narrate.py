@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.cli.words import clean, count, length, listed, price, seats
+from holdfast.core.commands import is_staff
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
@@ -186,7 +187,7 @@ def _expired(n: Narrator, facts: Facts, by: str) -> Told:
 
 
 def _cancelled(n: Narrator, facts: Facts, by: str) -> Told:
-    if by.startswith("staff"):
+    if is_staff(by):
         return Told(f"staff cancel the booking of {n.who(facts)}{_why(facts)}", "bad")
     if facts.get("position") is not None:
         return Told(f"{n.who(facts)} leaves the line (was #{facts['position']}){_why(facts)}", "bad")

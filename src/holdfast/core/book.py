@@ -117,7 +117,7 @@ def _not_open(work: Work, command: c.Book) -> Refusal | None:
     pool, now = work.view.pool, work.now
     if pool.status in ("closed", "cancelled"):
         return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
-    if command.by.startswith("staff"):
+    if c.is_staff(command.by):
         return None
     if pool.status == "paused":
         return Refusal("pool_paused", f"{pool.title or pool.key} is paused for the moment.")

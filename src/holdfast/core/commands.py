@@ -1,7 +1,7 @@
 """What can be asked. Commands are imperative, frozen, and say who asks (`by`) in their own words.
 
-`by` is "party" for the person concerned, "staff:NAME" for staff, "clock" for timers. Whether someone
-may ask is settled before a command is made; a command only says what is asked.
+`by` is "party" for the person concerned, "staff" or "staff:NAME" for staff, "clock" for timers. Whether
+someone may ask is settled before a command is made; a command only says what is asked.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
+
+
+def is_staff(by: str) -> bool:
+    """Whether staff ask: "staff" or "staff:NAME", and nobody else."""
+    return by == "staff" or by.startswith("staff:")
 
 
 @dataclass(frozen=True, slots=True)

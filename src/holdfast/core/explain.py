@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
+from holdfast.core.commands import is_staff
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, WAITING, Instant, Length, Wants
 from holdfast.core.policy import Policy
 
@@ -122,9 +123,8 @@ def _promoted(known: _Known, event: e.Promoted, by: str) -> Told:
     known.state = event.state
     what = _seats(known.quantity, event.units)
     hold = "" if event.expires_at is None else f", held for {span(event.expires_at - event.at)}"
-    got = "Staff gave you" if by.startswith("staff") else "room became free: you got"
-    when = f"You were #{event.position}" + (". " if by.startswith("staff") else " when ")
-    return "promoted", event.state, f"{when}{got} {what}{hold}."
+    got = ". Staff gave you" if is_staff(by) else " when room became free: you got"
+    return "promoted", event.state, f"You were #{event.position}{got} {what}{hold}."
 
 
 def _offered(known: _Known, event: e.Offered, by: str) -> Told:
@@ -258,4 +258,4 @@ def _seats(quantity: int, units: tuple[str, ...] = ()) -> str:
 
 
 def _who(by: str) -> str:
-    return "Staff" if by.startswith("staff") else "You"
+    return "Staff" if is_staff(by) else "You"

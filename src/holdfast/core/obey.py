@@ -41,6 +41,9 @@ def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
     if booking.state == WAITING and work.view.pool.policy.confirm_while_waiting:
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
+    elif booking.state == OFFERED:
+        facts = {"booking": booking.number, "state": booking.state}
+        return Refusal("not_possible", "This is an offer: claim it instead.", None, facts)
     elif booking.state != HELD:
         return _not_possible(booking, "confirmed")
     work.emit(e.Confirmed(work.now, booking.number))
@@ -78,7 +81,7 @@ def extend(work: Work, command: c.Extend) -> Done | Refusal:
     if not is_whole(window, LENGTH_MAX):
         return invalid("window", "The extension must be longer than nothing, and at most ten years.")
     ends = booking.expires_at + window
-    if not command.by.startswith("staff"):
+    if not c.is_staff(command.by):
         # A hold must not be renewable for ever: self-service ends at the policy's total lifetime.
         ends = min(ends, (booking.held_at or booking.created_at) + policy.hold_lifetime_max)
         if ends <= booking.expires_at:
