@@ -163,7 +163,7 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
         state = CLOSED
     elif after == "back":
         arrival = view.arrivals + 1
-        place = line.place_of(booking.priority, arrival)
+        place = line.place_anew(booking, arrival)
     kind = e.Lapsed if lapsed else e.Declined
     event = kind(work.now, booking.number, booking.offer_seq, state, place, arrival)
     work.emit(event, by="clock" if lapsed else None)
