@@ -123,13 +123,10 @@ def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> b
 
 def _closed_to(view: View, opening: Opening, booking: Booking, now: Instant) -> bool:
     policy = view.pool.policy
-    if opening.state == "freed":
-        return True
-    if opening.state != "open":
+    if policy.promotion != "offer" or opening.state not in ("open", "freed"):
         return False
-    return tries_spent(view, opening, now) or (
-        policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
-    )
+    had_turn = policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
+    return opening.state == "freed" or had_turn or tries_spent(view, opening, now)
 
 
 def _has_turn(view: View, booking: Booking) -> bool:

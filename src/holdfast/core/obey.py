@@ -38,7 +38,7 @@ def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
         return Done(booking.number, repeated=True)
     if booking.state == EXPIRED:
         return Refusal("hold_expired", "Booking hold has expired.")
-    if booking.state == WAITING and work.view.pool.policy.confirm_while_waiting:
+    if booking.state == WAITING and _may_confirm_in_line(work.view, booking):
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
     elif booking.state == OFFERED:
@@ -49,6 +49,12 @@ def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
     work.emit(e.Confirmed(work.now, booking.number))
     work.tell("confirmed", booking.number, waiting=booking.state == WAITING)
     return Done(booking.number)
+
+
+def _may_confirm_in_line(view: View, booking: Booking) -> bool:
+    """By the policy; or, whatever the policy has become, because it was told to confirm by its deadline."""
+    told = booking.expires_at is not None or booking.confirmed_at is not None
+    return view.pool.policy.confirm_while_waiting or told
 
 
 def cancel(work: Work, command: c.Cancel) -> Done | Refusal:

@@ -232,8 +232,11 @@ def anyone(work: Work, slot: Slot) -> bool:
 
 
 def _exhausted(work: Work, slot: Slot) -> bool:
+    """Whether the line was asked and said no. A line that is served by itself is not asked."""
     opening = slot.opening
-    return opening is not None and (opening.state == "freed" or tries_spent(work.view, opening, work.now))
+    if opening is None or work.view.pool.policy.promotion != "offer":
+        return False
+    return opening.state == "freed" or tries_spent(work.view, opening, work.now)
 
 
 def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
