@@ -13,7 +13,7 @@ from holdfast.core import decide as door
 from holdfast.core.model import Quota
 from holdfast.core.view import View
 from holdfast.core.work import Work
-from tests.core.history import HUNT, MINUTE, START
+from tests.core.history import HOUR, HUNT, MINUTE, START
 from tests.core.test_promises import Histories
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait
 
@@ -124,6 +124,14 @@ def test_openings_end_notices_one_that_goes_on(monkeypatch: Patch) -> None:
 def test_deadlines_kept_notices_a_pool_that_would_sleep_too_long() -> None:
     world = one_seat().do(c.Book(ANN))
     world.view.due_at = START + 24 * 60 * MINUTE
+    assert world.broken() == {"deadlines_kept"}
+
+
+def test_deadlines_kept_notices_a_line_that_would_outlive_the_start() -> None:
+    world = one_seat("event_signup").do(c.ChangePool({"starts_at": START + 24 * HOUR}))
+    world.do(c.Book(ANN), c.Confirm(1), wait(BEA), c.Confirm(2))
+    assert world.view.due_at == START + 30 * MINUTE, "no later than any"
+    world.view.due_at = START + 25 * HOUR
     assert world.broken() == {"deadlines_kept"}
 
 

@@ -199,6 +199,7 @@ def _closed(n: Narrator, facts: Facts, by: str) -> Told:
         "attempts_used_up": "no attempts are left",
         "pool_closed": "the pool is closed",
         "pool_cancelled": "the pool is cancelled",
+        "pool_started": "it has started",
         "demoted": "there is less room, and no second place in line",
     }
     return Told(

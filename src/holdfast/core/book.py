@@ -12,6 +12,7 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
+from holdfast.core.due import over
 from holdfast.core.fill import fill, line_could_use, promote
 from holdfast.core.model import (
     HELD,
@@ -61,7 +62,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return units
     if units is not None:
         return _hold(work, command, quota, units)
-    if (command.if_full or view.pool.policy.if_full) == "refuse":
+    if (command.if_full or view.pool.policy.if_full) == "refuse" or over(view, work.now):
         free = room(view, quota, work.now)
         return not_enough_room(command.quantity, free if free < command.quantity else 0)
     return _join(work, command, quota)

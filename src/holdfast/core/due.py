@@ -22,6 +22,14 @@ def is_due(booking: Booking, now: Instant) -> bool:
     return booking.expires_at is not None and booking.expires_at <= now and booking.state in IN_PLAY
 
 
+def over(view: View, now: Instant) -> str | None:
+    """Why there is no line any more: the pool is closed, cancelled or started. None while there is one."""
+    pool = view.pool
+    if pool.status in ("closed", "cancelled"):
+        return pool.status
+    return "started" if pool.starts_at is not None and pool.starts_at <= now else None
+
+
 def wake(view: View, at: Instant) -> None:
     """Make sure of a tick at this instant."""
     if view.due_at is None or at < view.due_at:

@@ -6,7 +6,7 @@ sentence may be put better.
     codes     joined held confirmed offered promoted claimed declined lapsed extended expired
               cancelled closed moved demoted passed_over
     reasons   of passed_over: had_turn cooldown does_not_fit wants_other not_eligible attempts_used_up
-              of closed: attempts_used_up pool_closed pool_cancelled demoted
+              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
               of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
 """
 
@@ -205,6 +205,7 @@ def _closed(known: _Known, event: e.Closed, by: str) -> Told:
         "attempts_used_up": "Your attempts were used up, so your place was closed.",
         "pool_closed": "The line was closed.",
         "pool_cancelled": "It was called off.",
+        "pool_started": "It has started, so the line was closed.",
         "demoted": "There was less room, and you were in line already.",
     }
     return "closed", event.why, because.get(event.why, f"It was closed: {event.why}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
+from holdfast.core.due import over
 from holdfast.core.model import (
     CANCELLED,
     CLOSED,
@@ -113,7 +114,7 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         if view.bookings[got].state in (HELD, CONFIRMED):
             return Done(got, repeated=True)
     if offer.outcome is not None:
-        return _over(view, offer, booking)
+        return _answered(work, offer, booking)
     quantity = offer.quantity if command.quantity is None else command.quantity
     if not is_whole(quantity, offer.quantity):
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
@@ -153,7 +154,7 @@ def decline(work: Work, command: c.Decline) -> Done | Refusal:
     if offer.outcome == "declined":
         return Done(booking.number, repeated=True)
     if offer.outcome is not None:
-        return _over(view, offer, booking)
+        return _answered(work, offer, booking)
     end_offer(work, booking, lapsed=False)
     return Done(booking.number)
 
@@ -163,7 +164,8 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
     view, policy = work.view, work.view.pool.policy
     after = policy.after_lapse if lapsed else policy.after_decline
     state, place, arrival = WAITING, booking.place, booking.arrival
-    if after == "leave":
+    if after == "leave" or over(view, work.now):
+        # Where there is no line any more, there is nothing to go back to.
         state = EXPIRED if lapsed else DECLINED
     elif policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
         state = CLOSED
@@ -179,15 +181,15 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
 
 
-def _over(view: View, offer: Offer, booking: Booking) -> Refusal:
+def _answered(work: Work, offer: Offer, booking: Booking) -> Refusal:
     """A calm no for an offer that is no longer live, with where the party now stands."""
+    pool, why = work.view.pool, over(work.view, work.now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
-    if offer.outcome == "withdrawn" and view.pool.status in ("closed", "cancelled"):
-        return Refusal(
-            "pool_closed", f"{view.pool.title or view.pool.key} is {view.pool.status}.", None, facts
-        )
+    if offer.outcome == "withdrawn" and why is not None:
+        has = "has started" if why == "started" else f"is {why}"
+        return Refusal("pool_closed", f"{pool.title or pool.key} {has}.", None, facts)
     if offer.outcome == "withdrawn" and booking.state != CANCELLED:
         return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)

@@ -190,8 +190,14 @@ def openings_end(view: View, now: Instant) -> list[str]:
 
 
 def deadlines_kept(view: View, now: Instant) -> list[str]:
-    """An offer and a hold have a deadline, a confirmation has none, and due_at is no later than any."""
-    wrong = []
+    """An offer and a hold have a deadline, a confirmation has none, and due_at is no later than any.
+
+    A line's deadline is the start.
+    """
+    wrong, starts_at = [], view.pool.starts_at
+    has_line = starts_at is not None and in_state(view, (WAITING, OFFERED))
+    if has_line and (view.due_at is None or view.due_at > max(starts_at or 0, now)):
+        wrong.append(f"the line ends at {starts_at}, and the pool is due at {view.due_at}")
     for booking in in_state(view, IN_PLAY):
         ends = booking.expires_at
         if booking.state != WAITING and (ends is None) != (booking.state == CONFIRMED):

@@ -13,6 +13,7 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import problem as condition_problem
+from holdfast.core.due import over
 from holdfast.core.fill import give_offer, promote
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Opening, Pool, Quota
 from holdfast.core.openings import LIVE, opening_of, seats_aside, take_aside
@@ -65,9 +66,10 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
         facts = {"bookings": [booking.number for booking in losers[:NAMED_MAX]], "count": len(losers)}
         sentence = f"{len(losers)} would lose their place. Say allow_demotion to put them first in line."
         return Refusal("would_demote", sentence, "allow_demotion", facts)
+    has_line = pool.policy.promotion is not None and over(view, work.now) is None
     # The last of them goes first, so that among the demoted the order of arrival stays.
     for booking in losers:
-        _demote(work, booking, has_line=pool.policy.promotion is not None)
+        _demote(work, booking, has_line=has_line)
     _cut_aside(work, pool)
     larger = pool.open_size > view.pool.open_size
     work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
