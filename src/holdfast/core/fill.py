@@ -10,10 +10,13 @@ By `auto` the first in line who fits gets the room at once. By `offer` the step 
   4. none found, but some had had their turn by round: the next round begins and we look once more.
 
 The step repeats until nothing changes. Each one offers, promotes or closes somebody, or starts a
-round that the one before did not, so it ends.
+round that the one before did not, so it ends. Where very much room appears at once, it is given out in
+pieces: the pool is due again at once, and meanwhile newcomers wait behind the line as ever.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from holdfast.core import events as e
 from holdfast.core import line
@@ -24,6 +27,9 @@ from holdfast.core.room import free_units, need_all_units, overflow, room, taken
 from holdfast.core.search import Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Work
+
+# So many steps are made in one decision; the next tick goes on.
+FILL_MAX: Final = 500
 
 
 def fill(work: Work, steps: int | None = None) -> None:
@@ -38,7 +44,7 @@ def fill(work: Work, steps: int | None = None) -> None:
         return
     nobody_for: dict[tuple[str, str | None], Search] = {}
     round_began = False
-    while steps is None or steps > 0:
+    for _ in range(FILL_MAX if steps is None else min(steps, FILL_MAX)):
         live_max = policy.offers_live_max
         if policy.promotion == "offer" and live_max is not None and view.offers_live >= live_max:
             return
@@ -52,10 +58,8 @@ def fill(work: Work, steps: int | None = None) -> None:
             round_began = True
         else:
             break
-        if steps is not None:
-            steps -= 1
     else:
-        # So many steps were asked for and made; a tick goes on from here, so that nobody is left behind.
+        # So many steps were asked for, or are enough for one decision; a tick goes on from here.
         wake(view, work.now)
         return
     for search in nobody_for.values():

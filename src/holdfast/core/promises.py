@@ -92,11 +92,16 @@ def contiguous(view: View, now: Instant) -> list[str]:
     return wrong + [f"bookings {found} share a place" for found in places.values() if len(found) > 1]
 
 
+def _at_rest(view: View, now: Instant) -> bool:
+    """Whether the line can be given anything, and a fill in pieces has come to its end."""
+    return serves(view) and (view.due_at is None or view.due_at > now)
+
+
 def nobody_jumps(view: View, now: Instant) -> list[str]:
     """No room is free that someone waiting could be given now."""
     return [
         f"booking {booking.number} waits though there is room for it in {booking.quota}"
-        for booking in (in_line(view) if serves(view) else ())
+        for booking in (in_line(view) if _at_rest(view, now) else ())
         if could_have(view, booking, now)
     ]
 
@@ -104,7 +109,7 @@ def nobody_jumps(view: View, now: Instant) -> list[str]:
 def nobody_waits_for_luck(view: View, now: Instant) -> list[str]:
     """Where only a cooldown keeps free room from someone, the pool is due no later than its end."""
     wrong = []
-    for booking in in_line(view) if serves(view) else ():
+    for booking in in_line(view) if _at_rest(view, now) else ():
         ends = (booking.offered_at or 0) + view.pool.policy.cooldown
         if ends > now and could_have(view, booking, ends) and (view.due_at is None or view.due_at > ends):
             wrong.append(f"the cooldown of booking {booking.number} ends at {ends}; due at {view.due_at}")
@@ -114,7 +119,7 @@ def nobody_waits_for_luck(view: View, now: Instant) -> list[str]:
 def nobody_forgets(view: View, now: Instant) -> list[str]:
     """Under hand_back, free room with an opening is somebody's in line, or it is with staff."""
     wrong = []
-    for opening in view.openings.values() if view.pool.policy.hand_back and serves(view) else ():
+    for opening in view.openings.values() if view.pool.policy.hand_back and _at_rest(view, now) else ():
         quota, unit = view.pool.quota(opening.quota), view.units[opening.unit] if opening.unit else None
         if opening.state != "open" or quota is None or (unit is None and quota.size is None):
             continue
