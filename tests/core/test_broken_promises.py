@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import book, evolve, fairness, fill, line, promises, room, search, staff
+from holdfast.core import book, evolve, fairness, fill, line, pools, promises, room, search
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core.model import Quota
@@ -36,7 +36,7 @@ def test_no_oversell_notices_room_that_is_not_there(monkeypatch: Patch) -> None:
 
 
 def test_no_oversell_notices_a_pool_that_became_too_small(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(staff, "_losers", lambda view, pool: [])
+    monkeypatch.setattr(pools, "losers", lambda view, pool: [])
     with pytest.raises(AssertionError, match="no_oversell"):
         one_seat().do(c.Book(ANN), c.ChangePool(sizes={"main": 0}))
     monkeypatch.setattr(door, "overflow", lambda *_, **__: 0)
@@ -196,7 +196,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "the open share has no end": (room, "overflow", lambda view, aside=True: 0),
     "it is never too late": (search, "too_late", lambda work, slot, at: False),
     "openings never end": (door, "end_openings", lambda work: None),
-    "a small pool keeps everybody": (staff, "_losers", lambda view, pool: []),
+    "a small pool keeps everybody": (pools, "losers", lambda view, pool: []),
 }
 
 

@@ -62,7 +62,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return units
     if units is not None:
         return _hold(work, command, quota, units)
-    if (command.if_full or view.pool.policy.if_full) == "refuse" or over(view, work.now):
+    if (command.if_full or view.pool.policy.if_full) == "refuse" or over(view.pool, work.now):
         free = room(view, quota, work.now)
         return not_enough_room(command.quantity, free if free < command.quantity else 0)
     return _join(work, command, quota)

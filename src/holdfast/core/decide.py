@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
-from holdfast.core import obey, staff
+from holdfast.core import obey, pools, staff
 from holdfast.core.book import book
 from holdfast.core.due import due, over, wake
 from holdfast.core.fill import fill
@@ -33,7 +33,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     """What comes of a command. The view is changed accordingly: take it back if the answer is not used."""
     work = Work(view, now, command.by)
     if isinstance(command, c.CreatePool):
-        answer = staff.create_pool(work, command)
+        answer = pools.create_pool(work, command)
         return Decision(work.entries, work.messages, answer)
     if view.due_at is not None and view.due_at <= now:
         expire(work)
@@ -80,7 +80,7 @@ def _line_is_late(view: View, now: Instant) -> bool:
 
 def wind_down(work: Work) -> None:
     """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
-    view, why = work.view, over(work.view, work.now)
+    view, why = work.view, over(work.view.pool, work.now)
     ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
     if not _any_left(view, ending):
         return
@@ -116,9 +116,9 @@ _OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
     c.Extend: obey.extend,
     c.Claim: obey.claim,
     c.Decline: obey.decline,
-    c.ChangePool: staff.change_pool,
-    c.AddUnits: staff.add_units,
-    c.CloseUnit: staff.close_unit,
+    c.ChangePool: pools.change_pool,
+    c.AddUnits: pools.add_units,
+    c.CloseUnit: pools.close_unit,
     c.GiveOffer: staff.offer,
     c.Move: staff.move,
     c.Resolve: staff.resolve,

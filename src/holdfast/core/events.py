@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from holdfast.core.model import Instant, Pool, Price, Wants
 
@@ -314,32 +314,4 @@ Event = (
     | HandedBack
 )
 
-KINDS: Final[Mapping[str, type[Event]]] = {
-    kind.__name__: kind
-    for kind in (
-        PoolCreated,
-        PoolChanged,
-        UnitsAdded,
-        UnitClosed,
-        Joined,
-        Held,
-        Promoted,
-        Offered,
-        Claimed,
-        Declined,
-        Lapsed,
-        Confirmed,
-        Extended,
-        Expired,
-        Cancelled,
-        Closed,
-        Moved,
-        Respread,
-        Demoted,
-        RoundStarted,
-        OpeningStarted,
-        OpeningReduced,
-        OpeningEnded,
-        HandedBack,
-    )
-}
+KINDS: Final[Mapping[str, type[Event]]] = {kind.__name__: kind for kind in get_args(Event)}

@@ -25,7 +25,7 @@ from holdfast.core.model import (
 )
 from holdfast.core.policy import LENGTH_MAX
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, unknown
+from holdfast.core.refusals import Refusal, invalid, not_possible, unknown
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
@@ -43,10 +43,9 @@ def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
     elif booking.state == OFFERED:
-        facts = {"booking": booking.number, "state": booking.state}
-        return Refusal("not_possible", "This is an offer: claim it instead.", None, facts)
+        return not_possible(booking.number, booking.state, "must be claimed, not confirmed")
     elif booking.state != HELD:
-        return _not_possible(booking, "confirmed")
+        return not_possible(booking.number, booking.state, "cannot be confirmed")
     work.emit(e.Confirmed(work.now, booking.number))
     work.tell("confirmed", booking.number, waiting=booking.state == WAITING)
     return Done(booking.number)
@@ -67,7 +66,7 @@ def cancel(work: Work, command: c.Cancel) -> Done | Refusal:
     if booking.state == CANCELLED:
         return Done(booking.number, repeated=True)
     if booking.state not in IN_PLAY:
-        return _not_possible(booking, "cancelled")
+        return not_possible(booking.number, booking.state, "cannot be cancelled")
     at = line.position(view, booking.place) if booking.state == WAITING else None
     work.emit(e.Cancelled(work.now, booking.number, command.why, at))
     work.tell("cancelled", booking.number, was=booking.state, by=command.by)
@@ -83,7 +82,7 @@ def extend(work: Work, command: c.Extend) -> Done | Refusal:
     if booking.state == EXPIRED:
         return Refusal("hold_expired", "Booking hold has expired.")
     if booking.state != HELD or booking.expires_at is None:
-        return _not_possible(booking, "extended")
+        return not_possible(booking.number, booking.state, "cannot be extended")
     window = policy.hold_window if command.window is None else command.window
     if not is_whole(window, LENGTH_MAX):
         return invalid("window", "The extension must be longer than nothing, and at most ten years.")
@@ -149,8 +148,10 @@ def decline(work: Work, command: c.Decline) -> Done | Refusal:
         return unknown("booking", command.booking)
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
+    if offer is None and command.seq is None:
+        return not_possible(booking.number, booking.state, "cannot be declined")
     if offer is None:
-        return _not_possible(booking, "declined") if command.seq is None else unknown("offer", seq)
+        return unknown("offer", seq)
     if offer.outcome == "declined":
         return Done(booking.number, repeated=True)
     if offer.outcome is not None:
@@ -164,7 +165,7 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
     view, policy = work.view, work.view.pool.policy
     after = policy.after_lapse if lapsed else policy.after_decline
     state, place, arrival = WAITING, booking.place, booking.arrival
-    if after == "leave" or over(view, work.now):
+    if after == "leave" or over(view.pool, work.now):
         # Where there is no line any more, there is nothing to go back to.
         state = EXPIRED if lapsed else DECLINED
     elif policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
@@ -183,7 +184,7 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
 
 def _answered(work: Work, offer: Offer, booking: Booking) -> Refusal:
     """A calm no for an offer that is no longer live, with where the party now stands."""
-    pool, why = work.view.pool, over(work.view, work.now)
+    pool, why = work.view.pool, over(work.view.pool, work.now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
@@ -193,8 +194,3 @@ def _answered(work: Work, offer: Offer, booking: Booking) -> Refusal:
     if offer.outcome == "withdrawn" and booking.state != CANCELLED:
         return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)
-
-
-def _not_possible(booking: Booking, done: str) -> Refusal:
-    facts = {"booking": booking.number, "state": booking.state}
-    return Refusal("not_possible", f"A booking that is {booking.state} cannot be {done}.", None, facts)

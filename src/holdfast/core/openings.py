@@ -15,14 +15,15 @@ from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
-LIVE: Final = ("open", "freed", "handed_back")
+GOING_ON: Final = ("open", "freed")
+LIVE: Final = (*GOING_ON, "handed_back")
 
 
 def opening_of(view: View, quota: Quota, unit: Unit | None) -> Opening | None:
     """The opening that goes on for this room, if there is one."""
     label = unit.label if unit else None
     for opening in view.openings.values():
-        if opening.state in ("open", "freed") and opening.quota == quota.key and opening.unit == label:
+        if opening.state in GOING_ON and opening.quota == quota.key and opening.unit == label:
             return opening
     return None
 
@@ -55,7 +56,7 @@ def end_outgrown(work: Work) -> None:
     """An opening that nobody is considering ends when more room appears: what is free then is a new one."""
     view = work.view
     for opening in list(view.openings.values()):
-        idle = opening.state in ("open", "freed") and not view.tallies[opening.quota].offered
+        idle = opening.state in GOING_ON and not view.tallies[opening.quota].offered
         if opening.unit is None and idle and opening.quota in work.grown:
             work.emit(e.OpeningEnded(work.now, opening.number, "outgrown"), by="rule")
     work.grown.clear()

@@ -17,6 +17,7 @@ from holdfast.core import events as e
 from holdfast.core.fairness import could_have, in_line, in_state, seats_of, serves
 from holdfast.core.line import position
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, IN_PLAY, OFFERED, TAKES_ROOM, WAITING, Instant, Tally
+from holdfast.core.openings import GOING_ON
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Decision
@@ -177,7 +178,7 @@ def units_agree(view: View, now: Instant) -> list[str]:
 def openings_end(view: View, now: Instant) -> list[str]:
     """An opening goes on only while its room is free or offered, and no room has two."""
     wrong = []
-    going_on = [o for o in view.openings.values() if o.state in ("open", "freed")]
+    going_on = [o for o in view.openings.values() if o.state in GOING_ON]
     for opening in going_on:
         if opening.unit is not None:
             unit = view.units[opening.unit]
