@@ -92,7 +92,7 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
         return invalid("if_full", "This pool has no line to wait in.")
     if command.wants is not None and not quota.by_units:
         return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
-    if _never(command.wants):
+    if command.wants is not None and _never(command.wants):
         return invalid("wants.until_at", "until_at must not be before from_at.")
     if not command.units:
         return None
@@ -108,10 +108,8 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     return None
 
 
-def _never(wants: Wants | None) -> bool:
-    if wants is None or wants.from_at is None or wants.until_at is None:
-        return False
-    return wants.until_at < wants.from_at
+def _never(wants: Wants) -> bool:
+    return wants.from_at is not None and wants.until_at is not None and wants.until_at < wants.from_at
 
 
 def _not_open(work: Work, command: c.Book) -> Refusal | None:
@@ -133,6 +131,8 @@ def _not_open(work: Work, command: c.Book) -> Refusal | None:
 def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal | None:
     """A doubled join gets the first one; another place in line, or one hold too many, is refused."""
     mine = _mine(work.view, command)
+    if not mine:
+        return None
     for booking in mine:
         if booking.state in (WAITING, OFFERED) and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
@@ -149,8 +149,8 @@ def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal 
 
 def _mine(view: View, command: c.Book) -> list[Booking]:
     """What is known of the party's bookings, in the order of their numbers."""
-    numbers = sorted(view.by_party.get(command.party.id, ()))
-    return [booking for number in numbers if (booking := view.bookings.get(number))]
+    numbers = view.by_party.get(command.party.id)
+    return [b for number in sorted(numbers) if (b := view.bookings.get(number))] if numbers else []
 
 
 def _waits_for_this(booking: Booking, command: c.Book, quota: Quota) -> bool:

@@ -75,18 +75,21 @@ def expire(work: Work) -> None:
 def _line_is_late(view: View, now: Instant) -> bool:
     """Whether there may be somebody in line whose deadline has passed, and who was not loaded yet."""
     more_due = view.later_due_at is not None and view.later_due_at <= now
-    return more_due and view.pool.policy.confirm_while_waiting
+    return more_due and view.pool.policy.promotion == "auto"
 
 
 def wind_down(work: Work) -> None:
     """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
-    view, why = work.view, over(work.view.pool, work.now)
+    view, pool = work.view, work.view.pool
+    if pool.status == "open" and pool.starts_at is None:
+        return
+    why = over(pool, work.now)
     ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
     if not _any_left(view, ending):
         return
     if why is None:
-        if view.pool.starts_at is not None:
-            wake(view, view.pool.starts_at)
+        if pool.starts_at is not None:
+            wake(view, pool.starts_at)
         return
     need = ("in_play", ending)
     if not view.whole and need not in view.asked:
