@@ -255,6 +255,9 @@ def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     if in_line is None:
         return _hold(work, command, quota, units)
     promote(
-        work, Search.of(in_line, Slot(quota, None, seats, None), units), confirmed=command.confirmed, by=None
+        work,
+        Search(Slot(quota, None, seats, None)).choose(in_line, units),
+        confirmed=command.confirmed,
+        by=None,
     )
     return Done(in_line.number)

@@ -66,9 +66,8 @@ def hand_back(
     work: Work, quota: Quota, unit: Unit | None, reasons: tuple[Mapping[str, Any], ...], *, too_late: bool
 ) -> None:
     """Nobody took this room: set it aside for staff to decide, and tell them why."""
-    free = _still_free(work, quota, unit)
-    opening = ensure_opening(work, quota, unit) if free else None
-    if opening is None or opening.state != "open":
+    free, opening = _still_free(work, quota, unit), opening_of(work.view, quota, unit)
+    if not free or opening is None or opening.state != "open":
         return
     tries = opening.tries
     note = f"{tries} offered, nobody took it" if tries else "nobody in line can use it"
@@ -100,36 +99,30 @@ def _still_free(work: Work, quota: Quota, unit: Unit | None) -> int:
     return 0 if quota.size is None else room(work.view, quota, work.now)
 
 
-def _offered(view: View, quota: Quota) -> bool:
-    """Whether room of this quota is offered to someone; an open seat may be, in another quota."""
-    sharing = [q for q in view.pool.quotas if not q.by_units] if view.pool.open_size else [quota]
-    return any(view.tallies[q.key].offered for q in sharing)
+def end_openings(work: Work) -> None:
+    """An opening ends when its room is taken, or when there is nothing left to give or to decide."""
+    for opening in [o for o in work.view.openings.values() if o.state in LIVE]:
+        if _moot(work, opening):
+            work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
+        elif opening.state in GOING_ON and _taken(work, opening):
+            work.emit(e.OpeningEnded(work.now, opening.number, "taken"), by="rule")
 
 
 def _moot(work: Work, opening: Opening) -> bool:
-    """Whether there is nothing left to give or to decide: the pool is over, or the unit's time has come."""
+    """Whether the unit's time has come, or the pool is over before staff have decided."""
     if opening.state == "handed_back" and work.view.pool.status in ("closed", "cancelled"):
         return True
     return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)
 
 
-def end_openings(work: Work) -> None:
-    """An opening ends when its room is taken: by a hold or a confirmation, not by an offer."""
-    view = work.view
-    for opening in list(view.openings.values()):
-        if opening.state not in LIVE:
-            continue
-        if _moot(work, opening):
-            work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
-            continue
-        if opening.state == "handed_back":
-            continue
-        if opening.unit is not None:
-            unit = view.units[opening.unit]
-            taker = view.bookings.get(unit.booking) if unit.booking is not None else None
-            over = unit.closed or (taker is not None and taker.state in (HELD, CONFIRMED))
-        else:
-            quota = view.pool.quota(opening.quota)
-            over = quota is None or not (_offered(view, quota) or room(view, quota, work.now))
-        if over:
-            work.emit(e.OpeningEnded(work.now, opening.number, "taken"), by="rule")
+def _taken(work: Work, opening: Opening) -> bool:
+    """Whether its room is taken by a hold or a confirmation; an offer takes it only for a while."""
+    view, quota = work.view, work.view.pool.quota(opening.quota)
+    if opening.unit is not None:
+        number = view.units[opening.unit].booking
+        return number in view.bookings and view.bookings[number].state in (HELD, CONFIRMED)
+    if quota is None:
+        return True
+    # A seat of the open share may be offered in another quota.
+    sharing = [q for q in view.pool.quotas if not q.by_units] if view.pool.open_size else [quota]
+    return not (any(view.tallies[q.key].offered for q in sharing) or room(view, quota, work.now))

@@ -51,13 +51,11 @@ class Search:
         self.had_turn = False
         self.cooldown_ends_at: Instant | None = None
 
-    @classmethod
-    def of(cls, booking: Booking, slot: Slot, units: tuple[str, ...]) -> Search:
-        """What staff have found for one booking: the slot's room, or these units."""
-        search = cls(slot)
-        search.booking, search.units = booking, units
-        search.quantity = len(units) or min(booking.quantity, slot.room)
-        return search
+    def choose(self, booking: Booking, units: tuple[str, ...]) -> Search:
+        """It is this booking, for these units, or for as much of the slot's room as it wants."""
+        self.booking, self.units = booking, units
+        self.quantity = len(units) or min(booking.quantity, self.slot.room)
+        return self
 
     def skip(self, reason: str, who: Booking | Group) -> None:
         self.passed += 1
@@ -94,7 +92,7 @@ def look(work: Work, slot: Slot) -> Search:
             continue
         reason = _passed_over(work, slot, booking, search)
         if reason is None:
-            _choose(work, search, booking)
+            search.choose(booking, _units_for(work, slot, booking))
             break
         search.skip(reason, booking)
         if (following := next(along[index], None)) is not None:
@@ -117,7 +115,7 @@ def look_for(work: Work, quota: Quota, booking: Booking, opening: Opening | None
     else:
         seats = room(view, quota, work.now)
     enough = booking.quantity if view.pool.policy.partial != "give_less" else 1
-    return Search.of(booking, Slot(quota, None, seats, None), units) if seats >= enough else None
+    return Search(Slot(quota, None, seats, None)).choose(booking, units) if seats >= enough else None
 
 
 def _best_units(work: Work, quota: Quota, booking: Booking) -> tuple[str, ...]:
@@ -163,18 +161,11 @@ def _passed_over(work: Work, slot: Slot, booking: Booking, search: Search) -> st
     return None
 
 
-def _choose(work: Work, search: Search, booking: Booking) -> None:
-    search.booking = booking
-    search.quantity = min(booking.quantity, search.slot.room)
-    if search.slot.unit is not None:
-        search.units = _units_for(work, search.slot, booking)
-        search.quantity = len(search.units)
-
-
 def _units_for(work: Work, slot: Slot, booking: Booking) -> tuple[str, ...]:
     """The slot's unit and its best company, as many as the booking wants; empty if there are too few."""
-    assert slot.unit is not None
     view, count = work.view, booking.quantity
+    if slot.unit is None:
+        return ()
     if count == 1:
         return (slot.unit.label,)
     free = [unit for unit in free_units(view, slot.quota.key, work.now) if suits(booking.wants, unit)]
