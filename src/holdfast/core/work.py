@@ -9,6 +9,7 @@ from holdfast.core import events as e
 from holdfast.core.evolve import evolve
 from holdfast.core.model import OFFERED, TAKES_ROOM, Booking, Instant, Party
 from holdfast.core.refusals import Refusal
+from holdfast.core.room import sharing_room
 from holdfast.core.view import View
 
 
@@ -86,8 +87,10 @@ class Work:
         self.messages.append(Message(kind, "staff", facts.get("booking"), facts))
 
     def _note_freed(self, booking: Booking) -> None:
-        if booking.state in TAKES_ROOM:
-            labels: tuple[str | None, ...] = booking.units or (None,)
-            self.freed.update((booking.quota, label) for label in labels)
-            if booking.state != OFFERED and not booking.units:
-                self.grown.add(booking.quota)
+        if booking.state in TAKES_ROOM and booking.units:
+            self.freed.update((booking.quota, label) for label in booking.units)
+        elif booking.state in TAKES_ROOM:
+            sharing = sharing_room(self.view, booking.quota)
+            self.freed.update((key, None) for key in sharing)
+            if booking.state != OFFERED:
+                self.grown |= sharing
