@@ -15,8 +15,7 @@ from holdfast.core.work import Work
 
 
 def losers(view: View, pool: Pool) -> list[Booking]:
-    """Who must go for the new sizes, in quotas that are over theirs: first offers, which are nobody's seat
-    yet, then those who have one; of each the latest to arrive."""
+    """Who must go, in quotas that are over their new size: first offers, then the latest to arrive."""
     used = {quota.key: view.tallies[quota.key].used for quota in pool.quotas if quota.key in view.tallies}
     sizes = {q.key: q.size for q in pool.quotas if q.size is not None and not q.by_units and q.key in used}
 
@@ -43,26 +42,27 @@ def losers(view: View, pool: Pool) -> list[Booking]:
 def cut_aside(work: Work, pool: Pool) -> None:
     """Seats that were set aside are the first to go: those that have no room any more where they had it."""
     view = work.view
-    sized = [q for q in pool.quotas if q.size is not None and not q.by_units and q.key in view.tallies]
     left, over = dict[str, int](), dict[str, int]()
-    for quota in sized:
-        tally, old = view.tallies[quota.key], view.pool.quota(quota.key)
-        assert quota.size is not None
-        own = old.size if old is not None and old.size is not None else quota.size
-        overflowed = max(0, tally.used + tally.aside - own)
-        left[quota.key] = max(0, min(tally.aside, quota.size + overflowed - tally.used))
-        over[quota.key] = max(0, tally.used + left[quota.key] - quota.size)
+    for quota in pool.quotas:
+        tally, old = view.tallies.get(quota.key), view.pool.quota(quota.key)
+        if tally is not None and quota.size is not None and not quota.by_units:
+            own = old.size if old is not None and old.size is not None else quota.size
+            overflowed = max(0, tally.used + tally.aside - own)
+            left[quota.key] = max(0, min(tally.aside, quota.size + overflowed - tally.used))
+            over[quota.key] = max(0, tally.used + left[quota.key] - quota.size)
     excess = sum(over.values()) - pool.open_size
     for key in left:
         cut = max(0, min(excess, left[key], over[key]))
         left[key], excess = left[key] - cut, excess - cut
-    for opening in sorted(view.openings.values(), key=lambda o: -o.number):
-        going = view.tallies[opening.quota].aside - left.get(opening.quota, view.tallies[opening.quota].aside)
-        if opening.state == "handed_back" and opening.unit is None and going > 0:
+    aside = [o for o in view.openings.values() if o.state == "handed_back" and o.quota in left]
+    for opening in sorted(aside, key=lambda o: -o.number):
+        going = view.tallies[opening.quota].aside - left[opening.quota]
+        if going > 0:
             take_aside(work, opening, min(going, opening.quantity), "closed")
 
 
 def demote(work: Work, booking: Booking, *, has_line: bool) -> None:
+    """Take a booking's room away: it waits again, alone or with the rest of its party, or it ends."""
     view = work.view
     others = [view.bookings.get(number) for number in view.by_party.get(booking.party.id, ())]
     in_line = [o for o in others if o and o.number != booking.number and o.state in (WAITING, OFFERED)]
