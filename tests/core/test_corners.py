@@ -129,6 +129,13 @@ def test_what_has_no_limit_is_never_handed_back() -> None:
     assert world.do(c.Book(BEA)).states()["Bea"] == HELD
 
 
+def test_openings_that_are_over_make_no_pool_due() -> None:
+    world = one_seat("last_minute").do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2), c.Cancel(2))
+    world.do(c.Resolve(1, "close"))
+    world.view.due_at = None
+    assert world.do(c.Fill(steps=0)).view.due_at is None
+
+
 @pytest.mark.parametrize("rehearsals", [0, 1, 3])
 def test_a_rehearsal_changes_neither_the_decision_nor_its_reasons(rehearsals: int) -> None:
     world = World("class_waitlist", Quota("main", size=1)).do(c.Book(ANN), wait(BEA), wait(CYD))

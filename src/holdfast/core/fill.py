@@ -22,7 +22,7 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.due import wake
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
-from holdfast.core.openings import end_outgrown, ensure_opening, hand_back, open_freed, opening_of
+from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_freed, opening_of
 from holdfast.core.room import free_units, need_all_units, overflow, room, taken
 from holdfast.core.search import Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
@@ -40,7 +40,7 @@ def fill(work: Work, steps: int | None = None) -> None:
         end_outgrown(work)
     if work.freed:
         open_freed(work)
-    if view.pool.status != "open" or policy.promotion is None or not (view.waiting or view.openings):
+    if view.pool.status != "open" or policy.promotion is None or not (view.waiting or goes_on(view)):
         return
     nobody_for: dict[tuple[str, str | None], Search] = {}
     round_began = False
@@ -86,8 +86,7 @@ def slots(work: Work) -> list[Slot]:
     """All room that is free, where someone waits or an opening goes on."""
     view, found = work.view, []
     for quota in view.pool.quotas:
-        goes_on = any(opening.quota == quota.key for opening in view.openings.values())
-        if not (goes_on or view.tallies[quota.key].waiting):
+        if not (view.tallies[quota.key].waiting or goes_on(view, quota.key)):
             continue
         if quota.by_units:
             need_all_units(view)
@@ -160,9 +159,9 @@ def _leave(work: Work, search: Search) -> None:
     if cooldown_ends_at is not None and not too_late(work, slot, cooldown_ends_at):
         wake(work.view, cooldown_ends_at)
         return
-    goes_on = slot.opening is not None and slot.opening.state == "open"
+    is_open = slot.opening is not None and slot.opening.state == "open"
     still_offered = slot.unit is None and tally.offered
-    if work.view.pool.policy.hand_back and goes_on and not still_offered:
+    if work.view.pool.policy.hand_back and is_open and not still_offered:
         hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot, work.now))
 
 

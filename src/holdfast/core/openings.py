@@ -28,6 +28,11 @@ def opening_of(view: View, quota: Quota, unit: Unit | None) -> Opening | None:
     return None
 
 
+def goes_on(view: View, quota: str | None = None) -> bool:
+    """Whether any opening goes on, of one quota or of all; those that are over may be loaded or not."""
+    return any(o.state in GOING_ON and quota in (None, o.quota) for o in view.openings.values())
+
+
 def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
     """The opening that goes on for this room, or a new one."""
     view = work.view
