@@ -137,10 +137,18 @@ class StaffCommands(Door):
         return cast(Outcome | Refusal, await self._on_pool(pool, c.Fill(steps, by), idempotency_key))
 
     async def offer(
-        self, booking: str, *, why: str = "", by: str = "staff", idempotency_key: str | None = None
+        self,
+        booking: str,
+        *,
+        why: str = "",
+        opening: int | None = None,
+        by: str = "staff",
+        idempotency_key: str | None = None,
     ) -> Booking | Refusal:
-        """Offer free room to one waiting booking now, out of turn."""
-        return await self._on_booking(booking, lambda number: c.GiveOffer(number, why, by), idempotency_key)
+        """Offer free room to one waiting booking now, out of turn; or seats of an opening handed back."""
+        return await self._on_booking(
+            booking, lambda number: c.GiveOffer(number, why, opening, by), idempotency_key
+        )
 
     async def move(
         self,

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import book, evolve, fairness, fill, line, promises, room, search, staff
+from holdfast.core import book, evolve, fairness, fill, line, pools, promises, room, search
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core.model import Quota
 from holdfast.core.view import View
 from holdfast.core.work import Work
-from tests.core.history import HUNT, MINUTE, START
+from tests.core.history import HOUR, HUNT, MINUTE, START
 from tests.core.test_promises import Histories
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait
 
@@ -36,7 +36,7 @@ def test_no_oversell_notices_room_that_is_not_there(monkeypatch: Patch) -> None:
 
 
 def test_no_oversell_notices_a_pool_that_became_too_small(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(staff, "_losers", lambda view, pool: [])
+    monkeypatch.setattr(pools, "losers", lambda view, pool: [])
     with pytest.raises(AssertionError, match="no_oversell"):
         one_seat().do(c.Book(ANN), c.ChangePool(sizes={"main": 0}))
     monkeypatch.setattr(door, "overflow", lambda *_, **__: 0)
@@ -87,6 +87,12 @@ def test_nobody_waits_for_luck_notices_a_timer_that_was_forgotten(monkeypatch: P
     assert world.broken() == {"nobody_waits_for_luck"}
 
 
+def test_nobody_forgets_notices_room_that_never_came_to_staff(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(fill, "hand_back", lambda *_, **__: None)
+    world = one_seat("last_minute").do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2))
+    assert world.broken() == {"nobody_forgets"}
+
+
 def test_tallies_add_up_notices_a_booking_that_was_not_counted(monkeypatch: Patch) -> None:
     monkeypatch.setattr(View, "_count", lambda self, booking, sign: None)
     assert one_seat().do(c.Book(ANN)).broken() == {"tallies_add_up"}
@@ -118,6 +124,14 @@ def test_openings_end_notices_one_that_goes_on(monkeypatch: Patch) -> None:
 def test_deadlines_kept_notices_a_pool_that_would_sleep_too_long() -> None:
     world = one_seat().do(c.Book(ANN))
     world.view.due_at = START + 24 * 60 * MINUTE
+    assert world.broken() == {"deadlines_kept"}
+
+
+def test_deadlines_kept_notices_a_line_that_would_outlive_the_start() -> None:
+    world = one_seat("event_signup").do(c.ChangePool({"starts_at": START + 24 * HOUR}))
+    world.do(c.Book(ANN), c.Confirm(1), wait(BEA), c.Confirm(2))
+    assert world.view.due_at == START + 30 * MINUTE, "no later than any"
+    world.view.due_at = START + 25 * HOUR
     assert world.broken() == {"deadlines_kept"}
 
 
@@ -180,9 +194,9 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "changes cannot be taken back": (View, "put", put_for_good),
     "the line is not served": (door, "fill", lambda *_: None),
     "the open share has no end": (room, "overflow", lambda view, aside=True: 0),
-    "it is never too late": (search, "too_late", lambda work, slot: False),
+    "it is never too late": (search, "too_late", lambda work, slot, at: False),
     "openings never end": (door, "end_openings", lambda work: None),
-    "a small pool keeps everybody": (staff, "_losers", lambda view, pool: []),
+    "a small pool keeps everybody": (pools, "losers", lambda view, pool: []),
 }
 
 

@@ -39,7 +39,8 @@ def test_one_free_seat_that_two_quotas_could_use_is_handed_back_once() -> None:
 
 def test_a_handed_back_seat_that_is_no_longer_there_cannot_be_booked() -> None:
     world = handed_back().do(c.ChangePool({"open_size": 0}))
-    assert world.refused(c.Book(DAN, quota="a", opening=1, by=STAFF)) == "not_enough_room"
+    assert world.view.tallies["a"].aside == 0
+    assert world.refused(c.Book(DAN, quota="a", opening=1, by=STAFF)) == "unknown"
     assert world.broken() == set()
 
 
@@ -126,6 +127,13 @@ def test_what_has_no_limit_is_never_handed_back() -> None:
     world.do(c.Decline(1))
     assert world.view.tallies["main"].aside == 0
     assert world.do(c.Book(BEA)).states()["Bea"] == HELD
+
+
+def test_openings_that_are_over_make_no_pool_due() -> None:
+    world = one_seat("last_minute").do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2), c.Cancel(2))
+    world.do(c.Resolve(1, "close"))
+    world.view.due_at = None
+    assert world.do(c.Fill(steps=0)).view.due_at is None
 
 
 @pytest.mark.parametrize("rehearsals", [0, 1, 3])

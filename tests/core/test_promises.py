@@ -297,6 +297,13 @@ class Histories(RuleBasedStateMachine):
         assert opening is not None
         self.history.do(c.Book(party, quantity, opening.quota, opening=opening.number, by="staff:Ida"))
 
+    @precondition(handed_back)
+    @some(WAITING)
+    @rule(pick=picks, opening=picks)
+    def offer_what_was_handed_back(self, pick: int, opening: int) -> None:
+        booking, came_back = self.history.booking(pick, (WAITING,)), self.history.opening(opening)
+        self.history.do(c.GiveOffer(booking, "it came back", came_back))
+
     @rule(steps=st.sampled_from([None, 0, 1, 2]))
     def fill(self, steps: int | None) -> None:
         self.history.do(c.Fill(steps))

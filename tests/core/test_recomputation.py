@@ -38,7 +38,7 @@ from hypothesis.stateful import (
 )
 
 from holdfast.core import commands as c
-from holdfast.core import line, room, staff
+from holdfast.core import demote, line, pools, room
 from holdfast.core.decide import decide
 from holdfast.core.model import CONFIRMED, HELD, IN_PLAY, WAITING, Booking, Party, Pool, Quota
 from holdfast.core.policy import PRESETS
@@ -196,13 +196,13 @@ def earliest_go(view: View, pool: Pool) -> list[Booking]:
     return sorted(takers, key=lambda b: b.arrival)[: len(latest_go(view, pool))]
 
 
-latest_go = staff._losers
+latest_go = demote.losers
 
 
 @pytest.mark.parametrize(
     ("target", "name", "wrong"),
     [
-        (staff, "_losers", earliest_go),
+        (pools, "losers", earliest_go),
         (line, "place_at_front", lambda view: line.place_at_back(view, view.arrivals)),
         (room, "overflow", lambda view, aside=True: 0),
     ],

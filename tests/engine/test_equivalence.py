@@ -125,7 +125,7 @@ class Mirrored(History):
             "takings": [(pool_id, u.label, u.booking) for _, u in sorted(view.units.items()) if u.booking],
             "offers": [rows.offer_row(pool_id, offer) for _, offer in sorted(view.offers.items())],
             "openings": [(pool_id, *opening) for _, opening in sorted(view.openings.items())],
-            "tries": [(pool_id, *key) for key in sorted(view.tried)],
+            "tries": [(pool_id, *key) for key, had in sorted(view.tried.items()) if had],
             "pools": [
                 (view.due_at, view.round, view.numbers, view.arrivals, len(self.chain), self.chain[-1][8])
             ],

@@ -158,6 +158,19 @@ async def test_what_is_of_the_wrong_kind_is_refused_by_its_field(hf: Holdfast, f
     assert len(granted(await hf.log("p"))) == 1
 
 
+async def test_what_came_back_is_offered_by_its_number(hf: Holdfast) -> None:
+    granted(await hf.create_pool("one", preset="last_minute", quotas={"a": 1}))
+    olga, ann = granted(await hf.book("one", "olga")), granted(await hf.book("one", "ann"))
+    granted(await hf.cancel(olga.id))
+    granted(await hf.decline(ann.id))
+    for wrong in (True, "1", -1, 2**63):
+        refused = await hf.offer(ann.id, opening=wrong)  # type: ignore[arg-type]
+        assert isinstance(refused, Refusal)
+        assert refused.field == "opening"
+    (opening,) = granted(await hf.openings("one"))
+    assert granted(await hf.offer(ann.id, opening=opening.number)).state == "offered"
+
+
 @pytest.mark.parametrize("name", [None, 5, b"b", ["p"], {}])
 async def test_a_name_that_is_no_text_is_unknown(hf: Holdfast, name: Any) -> None:
     calls = (hf.confirm(name), hf.cancel(name), hf.decline(name), hf.claim(name), hf.book(name, "ann"))

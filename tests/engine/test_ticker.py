@@ -13,6 +13,7 @@ import pytest
 from holdfast import Booking, Holdfast, granted
 from holdfast import ticker as tickers
 from holdfast.clock import SystemClock, TestClock, to_datetime
+from holdfast.core import fill as filling
 from holdfast.errors import CommandFailed
 from tests.database import SECRET, START, ask, dialect_of
 from tests.engine.looking import events, look, wrong
@@ -51,6 +52,18 @@ async def test_a_hold_expires_by_itself(database_url: str) -> None:
     assert wrong(found) == []
     (expired,) = [at for kind, _, at in events(found, "Expired")]
     assert expired >= ann.expires_at.timestamp() * 1000
+    await assert_verified(database_url)
+
+
+async def test_what_is_given_out_in_pieces_comes_to_its_end(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "FILL_MAX", 2)
+    async with Holdfast.open(database_url, secret=SECRET) as hf:
+        granted(await hf.create_pool("class", quotas={"main": 0}, preset="course_section"))
+        last = [granted(await hf.book("class", f"person {number}")) for number in range(9)][-1]
+        granted(await hf.change_pool("class", sizes={"main": 20}))
+        await until(lambda: is_in(hf, last, "offered"))
     await assert_verified(database_url)
 
 

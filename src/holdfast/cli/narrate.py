@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.cli.words import clean, count, length, listed, price, seats
+from holdfast.core.commands import is_staff
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
@@ -190,7 +191,7 @@ def _expired(n: Narrator, facts: Facts, by: str) -> Told:
 
 
 def _cancelled(n: Narrator, facts: Facts, by: str) -> Told:
-    if by.startswith("staff"):
+    if is_staff(by):
         return Told(f"staff cancel the booking of {n.who(facts)}{_why(facts)}", "bad")
     if facts.get("position") is not None:
         return Told(f"{n.who(facts)} leaves the line (was #{facts['position']}){_why(facts)}", "bad")
@@ -202,6 +203,7 @@ def _closed(n: Narrator, facts: Facts, by: str) -> Told:
         "attempts_used_up": "no attempts are left",
         "pool_closed": "the pool is closed",
         "pool_cancelled": "the pool is cancelled",
+        "pool_started": "it has started",
         "demoted": "there is less room, and no second place in line",
     }
     return Told(
@@ -292,6 +294,7 @@ _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "OpeningStarted": lambda n, facts, by: Told(
         f"{clean(facts.get('unit') or 'room in ' + facts['quota'])} is free"
     ),
+    "OpeningReduced": lambda n, facts, by: Told(f"{count(facts['quantity'], 'seat')} stay with staff"),
     "OpeningEnded": _opening_ended,
     "HandedBack": _handed_back,
 }

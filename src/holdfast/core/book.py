@@ -12,7 +12,8 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
-from holdfast.core.fill import fill, line_could_use
+from holdfast.core.due import over
+from holdfast.core.fill import fill, line_could_use, promote
 from holdfast.core.model import (
     HELD,
     OFFERED,
@@ -21,11 +22,14 @@ from holdfast.core.model import (
     Instant,
     Quota,
     Unit,
+    Wants,
     is_whole,
 )
+from holdfast.core.openings import seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
-from holdfast.core.room import best_available, free_units, is_open, need_all_units, room, side_by_side, suits
+from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
+from holdfast.core.search import Search, Slot
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
@@ -58,7 +62,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return units
     if units is not None:
         return _hold(work, command, quota, units)
-    if (command.if_full or view.pool.policy.if_full) == "refuse":
+    if (command.if_full or view.pool.policy.if_full) == "refuse" or over(view.pool, work.now):
         free = room(view, quota, work.now)
         return not_enough_room(command.quantity, free if free < command.quantity else 0)
     return _join(work, command, quota)
@@ -88,6 +92,8 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
         return invalid("if_full", "This pool has no line to wait in.")
     if command.wants is not None and not quota.by_units:
         return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
+    if command.wants is not None and _never(command.wants):
+        return invalid("wants.until_at", "until_at must not be before from_at.")
     if not command.units:
         return None
     if not quota.by_units:
@@ -102,11 +108,15 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     return None
 
 
+def _never(wants: Wants) -> bool:
+    return wants.from_at is not None and wants.until_at is not None and wants.until_at < wants.from_at
+
+
 def _not_open(work: Work, command: c.Book) -> Refusal | None:
     pool, now = work.view.pool, work.now
     if pool.status in ("closed", "cancelled"):
         return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
-    if command.by.startswith("staff"):
+    if c.is_staff(command.by):
         return None
     if pool.status == "paused":
         return Refusal("pool_paused", f"{pool.title or pool.key} is paused for the moment.")
@@ -120,29 +130,40 @@ def _not_open(work: Work, command: c.Book) -> Refusal | None:
 
 def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal | None:
     """A doubled join gets the first one; another place in line, or one hold too many, is refused."""
-    view = work.view
-    numbers = view.by_party.get(command.party.id)
-    if not numbers:
+    mine = _mine(work.view, command)
+    if not mine:
         return None
-    mine = [booking for number in numbers if (booking := view.bookings.get(number))]
     for booking in mine:
-        if booking.state in (WAITING, OFFERED):
+        if booking.state in (WAITING, OFFERED) and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
                 return Done(booking.number, repeated=True)
             facts = {"booking": booking.number}
             return Refusal("already_waiting", "This party is already in line here.", "party", facts)
     holds = [booking for booking in mine if booking.state == HELD]
-    holds_max = view.pool.policy.holds_per_party_max
+    holds_max = work.view.pool.policy.holds_per_party_max
     if holds_max is not None and len(holds) >= holds_max:
         facts = {"booking": holds[-1].number}
         return Refusal("already_holding", "This party already has a live hold here.", "party", facts)
     return None
 
 
+def _mine(view: View, command: c.Book) -> list[Booking]:
+    """What is known of the party's bookings, in the order of their numbers."""
+    numbers = view.by_party.get(command.party.id)
+    return [b for number in sorted(numbers) if (b := view.bookings.get(number))] if numbers else []
+
+
+def _waits_for_this(booking: Booking, command: c.Book, quota: Quota) -> bool:
+    """Whether staff give what came back to a booking that is in line for just that."""
+    same = (booking.quota, booking.quantity) == (quota.key, command.quantity)
+    same = same and command.price in (None, booking.asked_price)
+    return command.opening is not None and booking.state == WAITING and same
+
+
 def _same_terms(booking: Booking, command: c.Book, quota: Quota) -> bool:
-    asked = (quota.key, command.quantity, command.wants)
-    same = (booking.quota, booking.quantity, booking.wants) == asked
-    return same and not command.units and command.opening is None
+    asked = (quota.key, command.quantity, command.wants, command.price)
+    same = (booking.quota, booking.quantity, booking.wants, booking.asked_price) == asked
+    return same and command.if_full != "refuse" and not command.units and command.opening is None
 
 
 def _units_for(work: Work, command: c.Book, quota: Quota) -> tuple[str, ...] | Refusal | None:
@@ -221,16 +242,24 @@ def _asked(
 
 
 def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
-    """Staff give a handed-back opening to someone."""
+    """Staff give a handed-back opening, or some of its seats, to someone."""
     opening = work.view.openings.get(command.opening or 0)
     if opening is None or opening.state != "handed_back" or opening.quota != quota.key:
         return unknown("opening", command.opening)
-    if opening.unit is not None:
-        seats = int(is_open(work.view.units[opening.unit], work.now))
-    else:
-        # The pool may have become smaller since they were set aside.
-        seats = min(opening.quantity, room(work.view, quota, work.now, aside=False))
+    units = (opening.unit,) if opening.unit is not None else ()
+    if command.units and command.units != units:
+        return invalid("units", f"What came back is {opening.unit!r}.")
+    seats = seats_aside(work, quota, opening)
     if command.quantity > seats:
         return not_enough_room(command.quantity, seats)
-    work.emit(e.OpeningEnded(work.now, opening.number, "taken"))
-    return _hold(work, command, quota, (opening.unit,) if opening.unit else ())
+    take_aside(work, opening, command.quantity, "taken")
+    in_line = next((b for b in _mine(work.view, command) if _waits_for_this(b, command, quota)), None)
+    if in_line is None:
+        return _hold(work, command, quota, units)
+    promote(
+        work,
+        Search(Slot(quota, None, seats, None)).choose(in_line, units),
+        confirmed=command.confirmed,
+        by=None,
+    )
+    return Done(in_line.number)

@@ -1,7 +1,7 @@
 """What can be asked. Commands are imperative, frozen, and say who asks (`by`) in their own words.
 
-`by` is "party" for the person concerned, "staff:NAME" for staff, "clock" for timers. Whether someone
-may ask is settled before a command is made; a command only says what is asked.
+`by` is "party" for the person concerned, "staff" or "staff:NAME" for staff, "clock" for timers. Whether
+someone may ask is settled before a command is made; a command only says what is asked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
+
+
+def is_staff(by: str) -> bool:
+    """Whether staff ask: "staff" or "staff:NAME", and nobody else."""
+    return by == "staff" or by.startswith("staff:")
 
 
 class CreatePool(NamedTuple):
@@ -50,7 +55,8 @@ class CloseUnit(NamedTuple):
 class Book(NamedTuple):
     """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
 
-    `opening` lets staff give a handed-back opening to someone. `confirmed` skips the hold (staff).
+    `opening` lets staff give a handed-back opening to someone, who may be in line for just that quantity.
+    `confirmed` skips the hold (staff).
     """
 
     party: Party
@@ -115,10 +121,11 @@ class Unreachable(NamedTuple):
 
 
 class GiveOffer(NamedTuple):
-    """Staff offer free room to one waiting booking now, out of turn."""
+    """Staff offer free room to one waiting booking now, out of turn; `opening`: room that was handed back."""
 
     booking: int
     why: str = ""
+    opening: int | None = None
     by: str = "staff"
 
 

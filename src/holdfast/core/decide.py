@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
-from holdfast.core import obey, staff
+from holdfast.core import obey, pools, staff
 from holdfast.core.book import book
-from holdfast.core.due import due, wake
+from holdfast.core.due import due, over, wake
 from holdfast.core.fill import fill
 from holdfast.core.line import position
 from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
@@ -33,12 +33,11 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     """What comes of a command. The view is changed accordingly: take it back if the answer is not used."""
     work = Work(view, now, command.by)
     if isinstance(command, c.CreatePool):
-        answer = staff.create_pool(work, command)
+        answer = pools.create_pool(work, command)
         return Decision(work.entries, work.messages, answer)
     if view.due_at is not None and view.due_at <= now:
         expire(work)
-    if view.pool.status in ("closed", "cancelled"):
-        wind_down(work)
+    wind_down(work)
     if isinstance(command, c.Tick) and _line_is_late(view, now):
         # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
         return Decision(work.entries, work.messages, Done())
@@ -48,8 +47,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     else:
         answer = _OBEY[type(command)](work, command)
         fill(work)
-    if view.pool.status in ("closed", "cancelled"):
-        wind_down(work)
+    wind_down(work)
     if view.openings:
         end_openings(work)
     assert overflow(view, aside=False) <= view.pool.open_size, "no_oversell"
@@ -77,28 +75,39 @@ def expire(work: Work) -> None:
 def _line_is_late(view: View, now: Instant) -> bool:
     """Whether there may be somebody in line whose deadline has passed, and who was not loaded yet."""
     more_due = view.later_due_at is not None and view.later_due_at <= now
-    return more_due and view.pool.policy.confirm_while_waiting
+    return more_due and view.pool.policy.promotion == "auto"
 
 
 def wind_down(work: Work) -> None:
-    """End the line of a closed pool, and everything of a cancelled one; each is told."""
-    view = work.view
-    cancelled = view.pool.status == "cancelled"
-    ending = (WAITING, OFFERED, HELD, CONFIRMED) if cancelled else (WAITING, OFFERED)
+    """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
+    view, pool = work.view, work.view.pool
+    if pool.status == "open" and pool.starts_at is None:
+        return
+    why = over(pool, work.now)
+    ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
+    if not _any_left(view, ending):
+        return
+    if why is None:
+        if pool.starts_at is not None:
+            wake(view, pool.starts_at)
+        return
     need = ("in_play", ending)
     if not view.whole and need not in view.asked:
         raise Need(*need)
     left = [b for b in view.bookings.values() if b.state in ending]
     for booking in sorted(left, key=lambda b: b.place)[:WIND_DOWN_MAX]:
-        _end_with_pool(work, booking)
-    used = any(tally.used for tally in view.tallies.values()) if cancelled else view.offers_live
-    if view.waiting or used:
+        _end_with_pool(work, booking, f"pool_{why}")
+    if _any_left(view, ending):
         wake(view, work.now)
 
 
-def _end_with_pool(work: Work, booking: Booking) -> None:
+def _any_left(view: View, states: tuple[str, ...]) -> bool:
+    used = any(tally.used for tally in view.tallies.values()) if HELD in states else view.offers_live
+    return bool(used or view.waiting)
+
+
+def _end_with_pool(work: Work, booking: Booking, why: str) -> None:
     at = position(work.view, booking.place) if booking.state == WAITING else None
-    why = f"pool_{work.view.pool.status}"
     work.emit(e.Closed(work.now, booking.number, why, at), by="rule")
     work.tell("cancelled", booking.number, why=why)
 
@@ -111,9 +120,9 @@ _OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
     c.Claim: obey.claim,
     c.Decline: obey.decline,
     c.Unreachable: obey.unreachable,
-    c.ChangePool: staff.change_pool,
-    c.AddUnits: staff.add_units,
-    c.CloseUnit: staff.close_unit,
+    c.ChangePool: pools.change_pool,
+    c.AddUnits: pools.add_units,
+    c.CloseUnit: pools.close_unit,
     c.GiveOffer: staff.offer,
     c.Move: staff.move,
     c.Resolve: staff.resolve,

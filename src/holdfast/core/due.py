@@ -6,7 +6,7 @@ is late, early, doubled or lost can do no harm; `view.due_at` may be early, neve
 
 from __future__ import annotations
 
-from holdfast.core.model import IN_PLAY, Booking, Instant
+from holdfast.core.model import IN_PLAY, Booking, Instant, Pool
 from holdfast.core.view import View
 
 
@@ -20,6 +20,13 @@ def due(view: View, now: Instant) -> list[Booking]:
 
 def is_due(booking: Booking, now: Instant) -> bool:
     return booking.expires_at is not None and booking.expires_at <= now and booking.state in IN_PLAY
+
+
+def over(pool: Pool, now: Instant) -> str | None:
+    """Why there is no line any more: the pool is closed, cancelled or started. None while there is one."""
+    if pool.status in ("closed", "cancelled"):
+        return pool.status
+    return "started" if pool.starts_at is not None and pool.starts_at <= now else None
 
 
 def wake(view: View, at: Instant) -> None:

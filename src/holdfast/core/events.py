@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from holdfast.core.model import Instant, Pool, Price, Wants
 
@@ -228,13 +228,19 @@ class Respread:
 
 @dataclass(slots=True)
 class Demoted:
-    """A booking lost its room to a smaller pool and went to the head of the line."""
+    """A booking lost its room to a smaller pool and went to the head of the line.
+
+    Where `part` lost its room and the rest of it still waits, `booking` is that rest: the part is closed, and
+    its `quantity` is waited for together with the rest again.
+    """
 
     at: Instant
     booking: int
     place: int
     position: int
     expires_at: Instant | None = None
+    part: int | None = None
+    quantity: int = 0
 
 
 @dataclass(slots=True)
@@ -251,6 +257,15 @@ class OpeningStarted:
     opening: int
     quota: str
     unit: str | None
+
+
+@dataclass(slots=True)
+class OpeningReduced:
+    """Some of the seats that were set aside are so no longer; `quantity` are left."""
+
+    at: Instant
+    opening: int
+    quantity: int
 
 
 @dataclass(slots=True)
@@ -308,37 +323,10 @@ Event = (
     | Demoted
     | RoundStarted
     | OpeningStarted
+    | OpeningReduced
     | OpeningEnded
     | HandedBack
     | Erased
 )
 
-KINDS: Final[Mapping[str, type[Event]]] = {
-    kind.__name__: kind
-    for kind in (
-        PoolCreated,
-        PoolChanged,
-        UnitsAdded,
-        UnitClosed,
-        Joined,
-        Held,
-        Promoted,
-        Offered,
-        Claimed,
-        Declined,
-        Lapsed,
-        Confirmed,
-        Extended,
-        Expired,
-        Cancelled,
-        Closed,
-        Moved,
-        Respread,
-        Demoted,
-        RoundStarted,
-        OpeningStarted,
-        OpeningEnded,
-        HandedBack,
-        Erased,
-    )
-}
+KINDS: Final[Mapping[str, type[Event]]] = {kind.__name__: kind for kind in get_args(Event)}

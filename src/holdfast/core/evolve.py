@@ -124,6 +124,9 @@ def _unit_closed(view: View, event: e.UnitClosed) -> None:
 
 
 def _promoted(view: View, event: e.Promoted) -> None:
+    confirmed_at = view.bookings[event.booking].confirmed_at
+    if event.state == CONFIRMED and confirmed_at is None:
+        confirmed_at = event.at
     _change(
         view,
         event,
@@ -133,6 +136,7 @@ def _promoted(view: View, event: e.Promoted) -> None:
         price=event.price,
         held_at=event.at,
         expires_at=event.expires_at,
+        confirmed_at=confirmed_at,
     )
 
 
@@ -191,6 +195,7 @@ def _claimed(view: View, event: e.Claimed) -> None:
         expires_at=None,
         position=None,
     )
+    _clear_turns(view, event.booking)
     view.numbers = max(view.numbers, event.part)
     view.arrivals = max(view.arrivals, event.part_arrival)
     part = booking._replace(
@@ -280,11 +285,15 @@ def _demoted(view: View, event: e.Demoted) -> None:
     booking = view.bookings[event.booking]
     if booking.state == OFFERED:
         _answer_offer(view, event, "withdrawn")
+    if event.part is not None:
+        part = view.bookings[event.part]
+        view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
     # It lost its room through no fault of its own: it waits as if never asked.
     _change(
         view,
         event,
         state=WAITING,
+        quantity=booking.quantity + event.quantity,
         place=event.place,
         units=(),
         price=None,
@@ -295,6 +304,7 @@ def _demoted(view: View, event: e.Demoted) -> None:
         position=None,
         expires_at=event.expires_at,
     )
+    _clear_turns(view, event.booking)
 
 
 def _round_started(view: View, event: e.RoundStarted) -> None:
@@ -304,6 +314,12 @@ def _round_started(view: View, event: e.RoundStarted) -> None:
 def _opening_started(view: View, event: e.OpeningStarted) -> None:
     view.openings_made = max(view.openings_made, event.opening)
     view.put(view.openings, event.opening, Opening(event.opening, event.quota, event.unit, event.at))
+
+
+def _opening_reduced(view: View, event: e.OpeningReduced) -> None:
+    opening = view.openings[event.opening]
+    view.add_aside(opening.quota, event.quantity - opening.quantity)
+    view.put(view.openings, event.opening, opening._replace(quantity=event.quantity))
 
 
 def _opening_ended(view: View, event: e.OpeningEnded) -> None:
@@ -326,6 +342,13 @@ def _handed_back(view: View, event: e.HandedBack) -> None:
 
 def _change(view: View, event: Any, **fields: Any) -> None:
     view.put_booking(view.bookings[event.booking]._replace(updated_at=event.at, **fields))
+
+
+def _clear_turns(view: View, number: int) -> None:
+    """At the openings that go on, the booking counts as never asked; those that are over are past."""
+    for opening in view.openings.values():
+        if opening.state in ("open", "freed", "handed_back") and view.tried.get((opening.number, number)):
+            view.put(view.tried, (opening.number, number), False)
 
 
 def _answer_offer(view: View, event: Any, outcome: str, part: int | None = None) -> None:
@@ -355,6 +378,7 @@ _EVOLVE: dict[type[Any], Callable[[View, Any], None]] = {
     e.Demoted: _demoted,
     e.RoundStarted: _round_started,
     e.OpeningStarted: _opening_started,
+    e.OpeningReduced: _opening_reduced,
     e.OpeningEnded: _opening_ended,
     e.HandedBack: _handed_back,
     # What it redacted is replayed as it stands now.

@@ -6,8 +6,8 @@ sentence may be put better.
     codes     joined held confirmed offered promoted claimed declined lapsed extended expired
               cancelled closed moved demoted passed_over
     reasons   of passed_over: had_turn cooldown does_not_fit wants_other not_eligible attempts_used_up
-              of closed: attempts_used_up pool_closed pool_cancelled demoted
-              of declined and lapsed: stay back leave attempts_used_up
+              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
+              of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
+from holdfast.core.commands import is_staff
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, WAITING, Instant, Length, Wants
 from holdfast.core.policy import Policy
 
@@ -122,11 +123,9 @@ def _held(known: _Known, event: e.Held, by: str) -> Told:
 def _promoted(known: _Known, event: e.Promoted, by: str) -> Told:
     known.state = event.state
     what = _seats(known.quantity, event.units)
-    if event.expires_at is None:
-        return "promoted", event.state, f"You were #{event.position} when room became free: you got {what}."
-    wait = span(event.expires_at - event.at)
-    sentence = f"You were #{event.position} when room became free: you got {what}, held for {wait}."
-    return "promoted", event.state, sentence
+    hold = "" if event.expires_at is None else f", held for {span(event.expires_at - event.at)}"
+    got = ". Staff gave you" if is_staff(by) else " when room became free: you got"
+    return "promoted", event.state, f"You were #{event.position}{got} {what}{hold}."
 
 
 def _offered(known: _Known, event: e.Offered, by: str) -> Told:
@@ -209,6 +208,7 @@ def _closed(known: _Known, event: e.Closed, by: str) -> Told:
         "attempts_used_up": "Your attempts were used up, so your place was closed.",
         "pool_closed": "The line was closed.",
         "pool_cancelled": "It was called off.",
+        "pool_started": "It has started, so the line was closed.",
         "demoted": "There was less room, and you were in line already.",
     }
     return "closed", event.why, because.get(event.why, f"It was closed: {event.why}.")
@@ -221,7 +221,12 @@ def _moved(known: _Known, event: e.Moved, by: str) -> Told:
 
 
 def _demoted(known: _Known, event: e.Demoted, by: str) -> Told:
+    if event.part == known.number:
+        known.state = CLOSED
+        sentence = f"There was less room: you wait for it together with the rest, as #{event.position}."
+        return "demoted", "part", sentence
     known.state, known.place, known.round, known.attempts = WAITING, event.place, 0, 0
+    known.quantity += event.quantity
     return "demoted", "", f"There was less room: you went back to the line, as #{event.position}."
 
 
@@ -257,4 +262,4 @@ def _seats(quantity: int, units: tuple[str, ...] = ()) -> str:
 
 
 def _who(by: str) -> str:
-    return "Staff" if by.startswith("staff") else "You"
+    return "Staff" if is_staff(by) else "You"

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from holdfast.core import events as e
 from holdfast.core.conditions import matches
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Opening, Unit
+from holdfast.core.openings import GOING_ON
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, room, suits
 from holdfast.core.search import tries_spent
@@ -125,13 +126,10 @@ def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> b
 
 def _closed_to(view: View, opening: Opening, booking: Booking, now: Instant) -> bool:
     policy = view.pool.policy
-    if opening.state == "freed":
-        return True
-    if opening.state != "open":
+    if policy.promotion != "offer" or opening.state not in GOING_ON:
         return False
-    return tries_spent(view, opening, now) or (
-        policy.turns == "opening" and (opening.number, booking.number) in view.tried
-    )
+    had_turn = policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
+    return opening.state == "freed" or had_turn or tries_spent(view, opening, now)
 
 
 def _has_turn(view: View, booking: Booking) -> bool:

@@ -10,34 +10,42 @@ By `auto` the first in line who fits gets the room at once. By `offer` the step 
   4. none found, but some had had their turn by round: the next round begins and we look once more.
 
 The step repeats until nothing changes. Each one offers, promotes or closes somebody, or starts a
-round that the one before did not, so it ends.
+round that the one before did not, so it ends. Where very much room appears at once, it is given out in
+pieces: the pool is due again at once, and meanwhile newcomers wait behind the line as ever.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.due import wake
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
-from holdfast.core.openings import end_outgrown, ensure_opening, hand_back, opening_of
+from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_freed, opening_of
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, need_all_units, overflow, room, taken
 from holdfast.core.search import Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
+# So many steps are made in one decision; the next tick goes on.
+FILL_MAX: Final = 500
+
 
 def fill(work: Work, steps: int | None = None) -> None:
     """Give free room to the line, to the fixed point or for so many steps."""
     view = work.view
     policy = view.pool.policy
-    if view.pool.status != "open" or policy.promotion is None or not (view.waiting or view.openings):
-        return
     if work.grown:
         end_outgrown(work)
+    if work.freed:
+        open_freed(work)
+    if view.pool.status != "open" or policy.promotion is None or not (view.waiting or goes_on(view)):
+        return
     nobody_for: dict[tuple[str, str | None], Search] = {}
     round_began = False
-    while steps is None or steps > 0:
+    for _ in range(FILL_MAX if steps is None else min(steps, FILL_MAX)):
         live_max = policy.offers_live_max
         if policy.promotion == "offer" and live_max is not None and view.offers_live >= live_max:
             return
@@ -51,10 +59,8 @@ def fill(work: Work, steps: int | None = None) -> None:
             round_began = True
         else:
             break
-        if steps is not None:
-            steps -= 1
     else:
-        # So many steps were asked for and made; a tick goes on from here, so that nobody is left behind.
+        # So many steps were asked for, or are enough for one decision; a tick goes on from here.
         wake(view, work.now)
         return
     for search in nobody_for.values():
@@ -81,8 +87,7 @@ def slots(work: Work) -> list[Slot]:
     """All room that is free, where someone waits or an opening goes on."""
     view, found = work.view, []
     for quota in view.pool.quotas:
-        goes_on = any(opening.quota == quota.key for opening in view.openings.values())
-        if not (goes_on or view.tallies[quota.key].waiting):
+        if not (view.tallies[quota.key].waiting or goes_on(view, quota.key)):
             continue
         if quota.by_units:
             need_all_units(view)
@@ -130,11 +135,11 @@ def give_offer(work: Work, search: Search, why: str = "") -> None:
     work.tell("offer", booking.number, due_at=sends_at if sends_at > work.now else None, **facts)
 
 
-def promote(work: Work, search: Search) -> None:
-    """Give a waiting booking its room without asking: confirmed if it had been confirmed, else held."""
+def promote(work: Work, search: Search, *, confirmed: bool = False, by: str | None = "rule") -> None:
+    """Give a waiting booking its room without asking: confirmed if it is or had been, else held."""
     view, booking = work.view, search.booking
     assert booking is not None
-    confirmed = booking.confirmed_at is not None
+    confirmed = confirmed or booking.confirmed_at is not None
     expires_at = None if confirmed else booking.expires_at or work.now + view.pool.policy.hold_window
     event = e.Promoted(
         work.now,
@@ -147,7 +152,7 @@ def promote(work: Work, search: Search) -> None:
         search.reasons,
         booking.place,
     )
-    work.emit(event, by="rule")
+    work.emit(event, by=by)
     work.tell("promoted", booking.number, state=event.state, expires_at=expires_at)
     work.remind(booking.number)
 
@@ -155,14 +160,14 @@ def promote(work: Work, search: Search) -> None:
 def _leave(work: Work, search: Search) -> None:
     """Nobody can be given this slot now: wait for a cooldown, hand it back to staff, or leave it free."""
     slot, tally = search.slot, work.view.tallies[search.slot.quota.key]
-    if search.cooldown_ends_at is not None:
-        wake(work.view, search.cooldown_ends_at)
+    cooldown_ends_at = search.cooldown_ends_at
+    if cooldown_ends_at is not None and not too_late(work, slot, cooldown_ends_at):
+        wake(work.view, cooldown_ends_at)
         return
-    tried = slot.opening is not None and slot.opening.state == "open" and slot.opening.tries > 0
-    freed = slot.key in work.freed and tally.waiting > 0
+    is_open = slot.opening is not None and slot.opening.state == "open"
     still_offered = slot.unit is None and tally.offered
-    if work.view.pool.policy.hand_back and (tried or freed) and not still_offered:
-        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot))
+    if work.view.pool.policy.hand_back and is_open and not still_offered:
+        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot, work.now))
 
 
 def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:

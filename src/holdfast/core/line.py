@@ -42,6 +42,11 @@ def place_at_back(view: View, arrival: int) -> int:
     return max(view.last_place // _TIER * _TIER + arrival * GAP, view.last_place + GAP)
 
 
+def place_anew(booking: Booking, arrival: int) -> int:
+    """Behind everyone of its own priority; but whom staff moved behind others stays behind them."""
+    return max(place_of(booking.priority, arrival), booking.place // _TIER * _TIER + arrival * GAP)
+
+
 def place_at_front(view: View) -> int:
     """Before everyone who is in line or has ever been."""
     return view.first_place - GAP if view.first_place < _HIGHEST else place_of(0, view.arrivals)

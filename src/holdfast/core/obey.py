@@ -8,6 +8,7 @@ from __future__ import annotations
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
+from holdfast.core.due import over
 from holdfast.core.model import (
     CANCELLED,
     CLOSED,
@@ -24,7 +25,7 @@ from holdfast.core.model import (
 )
 from holdfast.core.policy import LENGTH_MAX
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, unknown
+from holdfast.core.refusals import Refusal, invalid, not_possible, unknown
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
@@ -38,14 +39,22 @@ def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
         return Done(booking.number, repeated=True)
     if booking.state == EXPIRED:
         return Refusal("hold_expired", "Booking hold has expired.")
-    if booking.state == WAITING and work.view.pool.policy.confirm_while_waiting:
+    if booking.state == WAITING and _may_confirm_in_line(work.view, booking):
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
+    elif booking.state == OFFERED:
+        return not_possible(booking.number, booking.state, "must be claimed, not confirmed")
     elif booking.state != HELD:
-        return _not_possible(booking, "confirmed")
+        return not_possible(booking.number, booking.state, "cannot be confirmed")
     work.emit(e.Confirmed(work.now, booking.number))
     work.tell("confirmed", booking.number, waiting=booking.state == WAITING)
     return Done(booking.number)
+
+
+def _may_confirm_in_line(view: View, booking: Booking) -> bool:
+    """By the policy; or, whatever the policy has become, because it was told to confirm by its deadline."""
+    told = booking.expires_at is not None or booking.confirmed_at is not None
+    return view.pool.policy.confirm_while_waiting or told
 
 
 def cancel(work: Work, command: c.Cancel) -> Done | Refusal:
@@ -57,7 +66,7 @@ def cancel(work: Work, command: c.Cancel) -> Done | Refusal:
     if booking.state == CANCELLED:
         return Done(booking.number, repeated=True)
     if booking.state not in IN_PLAY:
-        return _not_possible(booking, "cancelled")
+        return not_possible(booking.number, booking.state, "cannot be cancelled")
     at = line.position(view, booking.place) if booking.state == WAITING else None
     work.emit(e.Cancelled(work.now, booking.number, command.why, at))
     work.tell("cancelled", booking.number, was=booking.state, by=command.by)
@@ -73,12 +82,12 @@ def extend(work: Work, command: c.Extend) -> Done | Refusal:
     if booking.state == EXPIRED:
         return Refusal("hold_expired", "Booking hold has expired.")
     if booking.state != HELD or booking.expires_at is None:
-        return _not_possible(booking, "extended")
+        return not_possible(booking.number, booking.state, "cannot be extended")
     window = policy.hold_window if command.window is None else command.window
     if not is_whole(window, LENGTH_MAX):
         return invalid("window", "The extension must be longer than nothing, and at most ten years.")
     ends = booking.expires_at + window
-    if not command.by.startswith("staff"):
+    if not c.is_staff(command.by):
         # A hold must not be renewable for ever: self-service ends at the policy's total lifetime.
         ends = min(ends, (booking.held_at or booking.created_at) + policy.hold_lifetime_max)
         if ends <= booking.expires_at:
@@ -105,7 +114,7 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         if view.bookings[got].state in (HELD, CONFIRMED):
             return Done(got, repeated=True)
     if offer.outcome is not None:
-        return _over(view, offer, booking)
+        return _answered(work, offer, booking)
     quantity = offer.quantity if command.quantity is None else command.quantity
     if not is_whole(quantity, offer.quantity):
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
@@ -142,12 +151,14 @@ def decline(work: Work, command: c.Decline) -> Done | Refusal:
         return unknown("booking", command.booking)
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
+    if offer is None and command.seq is None:
+        return not_possible(booking.number, booking.state, "cannot be declined")
     if offer is None:
-        return _not_possible(booking, "declined") if command.seq is None else unknown("offer", seq)
+        return unknown("offer", seq)
     if offer.outcome == "declined":
         return Done(booking.number, repeated=True)
     if offer.outcome is not None:
-        return _over(view, offer, booking)
+        return _answered(work, offer, booking)
     end_offer(work, booking, lapsed=False)
     return Done(booking.number)
 
@@ -176,37 +187,32 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
     view, policy = work.view, work.view.pool.policy
     after = policy.after_lapse if lapsed else policy.after_decline
     state, place, arrival = WAITING, booking.place, booking.arrival
-    if after == "leave":
+    if after == "leave" or over(view.pool, work.now):
+        # Where there is no line any more, there is nothing to go back to.
         state = EXPIRED if lapsed else DECLINED
     elif policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
         state = CLOSED
     elif after == "back":
         arrival = view.arrivals + 1
-        place = line.place_of(booking.priority, arrival)
-    over = (work.now, booking.number, booking.offer_seq, state, place, arrival)
-    work.emit(
-        e.Lapsed(*over, why) if lapsed else e.Declined(*over), by="clock" if lapsed and not why else None
-    )
+        place = line.place_anew(booking, arrival)
+    ended = (work.now, booking.number, booking.offer_seq, state, place, arrival)
+    event = e.Lapsed(*ended, why) if lapsed else e.Declined(*ended)
+    work.emit(event, by="clock" if lapsed and not why else None)
     if state == CLOSED:
         work.tell("attempts_used_up", booking.number)
     elif lapsed and not why:
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
 
 
-def _over(view: View, offer: Offer, booking: Booking) -> Refusal:
+def _answered(work: Work, offer: Offer, booking: Booking) -> Refusal:
     """A calm no for an offer that is no longer live, with where the party now stands."""
+    pool, why = work.view.pool, over(work.view.pool, work.now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
-    if offer.outcome == "withdrawn" and view.pool.status in ("closed", "cancelled"):
-        return Refusal(
-            "pool_closed", f"{view.pool.title or view.pool.key} is {view.pool.status}.", None, facts
-        )
+    if offer.outcome == "withdrawn" and why is not None:
+        has = "has started" if why == "started" else f"is {why}"
+        return Refusal("pool_closed", f"{pool.title or pool.key} {has}.", None, facts)
     if offer.outcome == "withdrawn" and booking.state != CANCELLED:
         return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)
-
-
-def _not_possible(booking: Booking, done: str) -> Refusal:
-    facts = {"booking": booking.number, "state": booking.state}
-    return Refusal("not_possible", f"A booking that is {booking.state} cannot be {done}.", None, facts)

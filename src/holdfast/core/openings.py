@@ -15,16 +15,22 @@ from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
-LIVE: Final = ("open", "freed", "handed_back")
+GOING_ON: Final = ("open", "freed")
+LIVE: Final = (*GOING_ON, "handed_back")
 
 
 def opening_of(view: View, quota: Quota, unit: Unit | None) -> Opening | None:
     """The opening that goes on for this room, if there is one."""
     label = unit.label if unit else None
     for opening in view.openings.values():
-        if opening.state in ("open", "freed") and opening.quota == quota.key and opening.unit == label:
+        if opening.state in GOING_ON and opening.quota == quota.key and opening.unit == label:
             return opening
     return None
+
+
+def goes_on(view: View, quota: str | None = None) -> bool:
+    """Whether any opening goes on, of one quota or of all; those that are over may be loaded or not."""
+    return any(o.state in GOING_ON and quota in (None, o.quota) for o in view.openings.values())
 
 
 def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
@@ -39,11 +45,23 @@ def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
     return opening
 
 
+def open_freed(work: Work) -> None:
+    """What staff would get back opens when it is freed, though it may be judged only later."""
+    view = work.view
+    if view.pool.policy.hand_back and view.pool.status in ("open", "paused"):
+        for key, label in sorted(work.freed, key=lambda freed: (freed[0], freed[1] or "")):
+            quota, unit = view.pool.quota(key), view.units[label] if label is not None else None
+            in_time = unit is None or is_open(unit, work.now)
+            if quota is not None and view.tallies[key].waiting and in_time and _still_free(work, quota, unit):
+                ensure_opening(work, quota, unit)
+    work.freed.clear()
+
+
 def end_outgrown(work: Work) -> None:
     """An opening that nobody is considering ends when more room appears: what is free then is a new one."""
     view = work.view
     for opening in list(view.openings.values()):
-        idle = opening.state in ("open", "freed") and not view.tallies[opening.quota].offered
+        idle = opening.state in GOING_ON and not view.tallies[opening.quota].offered
         if opening.unit is None and idle and opening.quota in work.grown:
             work.emit(e.OpeningEnded(work.now, opening.number, "outgrown"), by="rule")
     work.grown.clear()
@@ -53,9 +71,8 @@ def hand_back(
     work: Work, quota: Quota, unit: Unit | None, reasons: tuple[Mapping[str, Any], ...], *, too_late: bool
 ) -> None:
     """Nobody took this room: set it aside for staff to decide, and tell them why."""
-    free = _still_free(work, quota, unit)
-    opening = ensure_opening(work, quota, unit) if free else None
-    if opening is None or opening.state != "open":
+    free, opening = _still_free(work, quota, unit), opening_of(work.view, quota, unit)
+    if not free or opening is None or opening.state != "open":
         return
     tries = opening.tries
     note = f"{tries} offered, nobody took it" if tries else "nobody in line can use it"
@@ -65,6 +82,21 @@ def hand_back(
     work.tell_staff("handed_back", opening=opening.number, quota=quota.key, unit=opening.unit, note=note)
 
 
+def seats_aside(work: Work, quota: Quota, opening: Opening) -> int:
+    """How many of the seats that were handed back can be had: the unit's time may have come."""
+    if opening.unit is not None:
+        return int(is_open(work.view.units[opening.unit], work.now))
+    return min(opening.quantity, room(work.view, quota, work.now, aside=False))
+
+
+def take_aside(work: Work, opening: Opening, quantity: int, how: str) -> None:
+    """Take seats out of what was handed back; the rest of them stays aside."""
+    if opening.unit is None and quantity < opening.quantity:
+        work.emit(e.OpeningReduced(work.now, opening.number, opening.quantity - quantity))
+    else:
+        work.emit(e.OpeningEnded(work.now, opening.number, how))
+
+
 def _still_free(work: Work, quota: Quota, unit: Unit | None) -> int:
     """The seats that nobody was given since they were looked at; what has no limit has none to hand back."""
     if unit is not None:
@@ -72,33 +104,30 @@ def _still_free(work: Work, quota: Quota, unit: Unit | None) -> int:
     return 0 if quota.size is None else room(work.view, quota, work.now)
 
 
-def _offered(view: View, quota: Quota) -> bool:
-    """Whether room of this quota is offered to someone; an open seat may be, in another quota."""
-    sharing = [q for q in view.pool.quotas if not q.by_units] if view.pool.open_size else [quota]
-    return any(view.tallies[q.key].offered for q in sharing)
+def end_openings(work: Work) -> None:
+    """An opening ends when its room is taken, or when there is nothing left to give or to decide."""
+    for opening in [o for o in work.view.openings.values() if o.state in LIVE]:
+        if _moot(work, opening):
+            work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
+        elif opening.state in GOING_ON and _taken(work, opening):
+            work.emit(e.OpeningEnded(work.now, opening.number, "taken"), by="rule")
 
 
 def _moot(work: Work, opening: Opening) -> bool:
-    """Whether there is nothing left for staff to decide: the pool is over, or the unit's time has come."""
-    if work.view.pool.status in ("closed", "cancelled"):
+    """Whether the unit's time has come, or the pool is over before staff have decided."""
+    if opening.state == "handed_back" and work.view.pool.status in ("closed", "cancelled"):
         return True
     return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)
 
 
-def end_openings(work: Work) -> None:
-    """An opening ends when its room is taken: by a hold or a confirmation, not by an offer."""
-    view = work.view
-    for opening in list(view.openings.values()):
-        if opening.state == "handed_back" and _moot(work, opening):
-            work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
-        if opening.state not in ("open", "freed"):
-            continue
-        if opening.unit is not None:
-            unit = view.units[opening.unit]
-            taker = view.bookings.get(unit.booking) if unit.booking is not None else None
-            over = unit.closed or (taker is not None and taker.state in (HELD, CONFIRMED))
-        else:
-            quota = view.pool.quota(opening.quota)
-            over = quota is None or not (_offered(view, quota) or room(view, quota, work.now))
-        if over:
-            work.emit(e.OpeningEnded(work.now, opening.number, "taken"), by="rule")
+def _taken(work: Work, opening: Opening) -> bool:
+    """Whether its room is taken by a hold or a confirmation; an offer takes it only for a while."""
+    view, quota = work.view, work.view.pool.quota(opening.quota)
+    if opening.unit is not None:
+        number = view.units[opening.unit].booking
+        return number in view.bookings and view.bookings[number].state in (HELD, CONFIRMED)
+    if quota is None:
+        return True
+    # A seat of the open share may be offered in another quota.
+    sharing = [q for q in view.pool.quotas if not q.by_units] if view.pool.open_size else [quota]
+    return not (any(view.tallies[q.key].offered for q in sharing) or room(view, quota, work.now))

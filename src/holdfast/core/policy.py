@@ -100,6 +100,12 @@ _ONLY_WITH_OFFERS: Final = (
     "claim_to",
     "quiet_hours",
 )
+_NEEDED_FOR_OFFERS: Final[Mapping[str, str]] = {
+    "offer_window": "an offer_window",
+    "turns": "turns: round or opening",
+    "after_lapse": "after_lapse: stay, back or leave",
+    "after_decline": "after_decline: stay, back or leave",
+}
 _LENGTHS: Final = (
     "hold_window",
     "hold_lifetime_max",
@@ -268,26 +274,6 @@ _CONTRADICTIONS: Final[tuple[tuple[str, Callable[[Policy], bool], str], ...]] = 
         lambda p: bool(p.priority_rules) and p.promotion is None,
         "priority_rules order a line, and with promotion=null there is none.",
     ),
-    (
-        "offer_window",
-        lambda p: p.promotion == "offer" and not p.offer_window,
-        "promotion=offer needs an offer_window.",
-    ),
-    (
-        "turns",
-        lambda p: p.promotion == "offer" and p.turns is None,
-        "promotion=offer needs turns: round or opening.",
-    ),
-    (
-        "after_lapse",
-        lambda p: p.promotion == "offer" and p.after_lapse is None,
-        "promotion=offer needs after_lapse: stay, back or leave.",
-    ),
-    (
-        "after_decline",
-        lambda p: p.promotion == "offer" and p.after_decline is None,
-        "promotion=offer needs after_decline: stay, back or leave.",
-    ),
 )
 
 
@@ -299,4 +285,7 @@ def _contradiction(policy: Policy) -> Refusal | None:
     for name, wrong, sentence in _CONTRADICTIONS:
         if wrong(policy):
             return invalid(f"policy.{name}", sentence)
+    for name, needed in _NEEDED_FOR_OFFERS.items():
+        if policy.promotion == "offer" and not getattr(policy, name):
+            return invalid(f"policy.{name}", f"promotion=offer needs {needed}.")
     return None

@@ -17,7 +17,8 @@ from holdfast.core import events as e
 from holdfast.core.fairness import could_have, in_line, in_state, seats_of, serves
 from holdfast.core.line import position
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, IN_PLAY, OFFERED, TAKES_ROOM, WAITING, Instant, Tally
-from holdfast.core.room import room
+from holdfast.core.openings import GOING_ON
+from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Decision
 
@@ -92,11 +93,16 @@ def contiguous(view: View, now: Instant) -> list[str]:
     return wrong + [f"bookings {found} share a place" for found in places.values() if len(found) > 1]
 
 
+def _at_rest(view: View, now: Instant) -> bool:
+    """Whether the line can be given anything, and a fill in pieces has come to its end."""
+    return serves(view) and (view.due_at is None or view.due_at > now)
+
+
 def nobody_jumps(view: View, now: Instant) -> list[str]:
     """No room is free that someone waiting could be given now."""
     return [
         f"booking {booking.number} waits though there is room for it in {booking.quota}"
-        for booking in (in_line(view) if serves(view) else ())
+        for booking in (in_line(view) if _at_rest(view, now) else ())
         if could_have(view, booking, now)
     ]
 
@@ -104,11 +110,29 @@ def nobody_jumps(view: View, now: Instant) -> list[str]:
 def nobody_waits_for_luck(view: View, now: Instant) -> list[str]:
     """Where only a cooldown keeps free room from someone, the pool is due no later than its end."""
     wrong = []
-    for booking in in_line(view) if serves(view) else ():
-        if booking.offered_at is not None and could_have(view, booking, now, later=True):
-            ends = booking.offered_at + view.pool.policy.cooldown
-            if view.due_at is None or view.due_at > max(ends, now):
-                wrong.append(f"the cooldown of booking {booking.number} ends at {ends}; due at {view.due_at}")
+    for booking in in_line(view) if _at_rest(view, now) else ():
+        ends = (booking.offered_at or 0) + view.pool.policy.cooldown
+        if ends > now and could_have(view, booking, ends) and (view.due_at is None or view.due_at > ends):
+            wrong.append(f"the cooldown of booking {booking.number} ends at {ends}; due at {view.due_at}")
+    return wrong
+
+
+def nobody_forgets(view: View, now: Instant) -> list[str]:
+    """Under hand_back, free room with an opening is somebody's in line, or it is with staff."""
+    wrong = []
+    for opening in view.openings.values() if view.pool.policy.hand_back and _at_rest(view, now) else ():
+        quota, unit = view.pool.quota(opening.quota), view.units[opening.unit] if opening.unit else None
+        if opening.state != "open" or quota is None or (unit is None and quota.size is None):
+            continue
+        if unit is not None:
+            free = unit.booking is None and is_open(unit, now)
+        else:
+            offered = [b for b in in_state(view, (OFFERED,)) if b.quota == quota.key]
+            free = not offered and room(view, quota, now) > 0
+        units = (unit.label,) if unit else ()
+        waiting = [b for b in in_line(view) if b.quota == quota.key]
+        if free and not any(could_have(view, b, now, units, later=True) for b in waiting):
+            wrong.append(f"opening {opening.number} is free, nobody can use it, and staff do not have it")
     return wrong
 
 
@@ -154,7 +178,7 @@ def units_agree(view: View, now: Instant) -> list[str]:
 def openings_end(view: View, now: Instant) -> list[str]:
     """An opening goes on only while its room is free or offered, and no room has two."""
     wrong = []
-    going_on = [o for o in view.openings.values() if o.state in ("open", "freed")]
+    going_on = [o for o in view.openings.values() if o.state in GOING_ON]
     for opening in going_on:
         if opening.unit is not None:
             unit = view.units[opening.unit]
@@ -172,8 +196,14 @@ def openings_end(view: View, now: Instant) -> list[str]:
 
 
 def deadlines_kept(view: View, now: Instant) -> list[str]:
-    """An offer and a hold have a deadline, a confirmation has none, and due_at is no later than any."""
-    wrong = []
+    """An offer and a hold have a deadline, a confirmation has none, and due_at is no later than any.
+
+    A line's deadline is the start.
+    """
+    wrong, starts_at = [], view.pool.starts_at
+    has_line = starts_at is not None and in_state(view, (WAITING, OFFERED))
+    if has_line and (view.due_at is None or view.due_at > max(starts_at or 0, now)):
+        wrong.append(f"the line ends at {starts_at}, and the pool is due at {view.due_at}")
     for booking in in_state(view, IN_PLAY):
         ends = booking.expires_at
         if booking.state != WAITING and (ends is None) != (booking.state == CONFIRMED):
@@ -192,6 +222,7 @@ PROMISES: Final[Mapping[str, Promise]] = {
         contiguous,
         nobody_jumps,
         nobody_waits_for_luck,
+        nobody_forgets,
         tallies_add_up,
         units_agree,
         openings_end,

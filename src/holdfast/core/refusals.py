@@ -59,6 +59,11 @@ def unknown(what: str, name: object) -> Refusal:
     return Refusal("unknown", f"There is no {what} {name!r} here.", what)
 
 
+def not_possible(booking: int, state: str, what: str) -> Refusal:
+    facts = {"booking": booking, "state": state}
+    return Refusal("not_possible", f"A booking that is {state} {what}.", None, facts)
+
+
 def not_enough_room(requested: int, available: int) -> Refusal:
     sentence = f"Not enough seats available. Requested: {requested}, Available: {available}"
     return Refusal("not_enough_room", sentence, "quantity", {"requested": requested, "available": available})

@@ -53,6 +53,14 @@ def room(view: View, quota: Quota, now: Instant, *, aside: bool = True) -> int:
     return own + max(0, open_left)
 
 
+def sharing_room(view: View, key: str) -> set[str]:
+    """The quotas that get room when a seat of this one is freed: every one, if it is of the open share."""
+    quota = view.pool.quota(key)
+    if quota is None or quota.by_units or quota.size is None or view.tallies[key].used <= quota.size:
+        return {key}
+    return {other.key for other in view.pool.quotas if not other.by_units}
+
+
 def placement(quota: Quota, ahead: int, quantity: int) -> str:
     """ "quota" or "open", for a booking that takes room with `ahead` seats before it in its quota."""
     if quota.by_units or quota.size is None or ahead + quantity <= quota.size:

@@ -6,6 +6,7 @@ group of the line (does not fit, wants another unit, had its turn this round) is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -13,13 +14,14 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
-from holdfast.core.openings import opening_of
+from holdfast.core.openings import opening_of, seats_aside
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import best_available, free_units, need_all_units, room, suits
 from holdfast.core.view import View, group_of
 from holdfast.core.work import Work
 
 SKIPS_KEPT: Final = 20
+_NEVER: Final = 2**63 - 1
 
 
 class Slot(NamedTuple):
@@ -50,6 +52,12 @@ class Search:
         self.had_turn = False
         self.cooldown_ends_at: Instant | None = None
 
+    def choose(self, booking: Booking, units: tuple[str, ...]) -> Search:
+        """It is this booking, for these units, or for as much of the slot's room as it wants."""
+        self.booking, self.units = booking, units
+        self.quantity = len(units) or min(booking.quantity, self.slot.room)
+        return self
+
     def skip(self, reason: str, who: Booking | Group) -> None:
         self.passed += 1
         if len(self.skipped) < SKIPS_KEPT:
@@ -68,7 +76,7 @@ class Search:
 def look(work: Work, slot: Slot) -> Search:
     """Along the line, in order, for the first who can be given this slot."""
     view, search = work.view, Search(slot)
-    if _exhausted(work, slot) or too_late(work, slot):
+    if _exhausted(work, slot) or too_late(work, slot, work.now):
         return search
     view.appetite = slot.room
     along = [line.members(view, group) for group in line.groups(view, slot.quota.key)]
@@ -85,7 +93,7 @@ def look(work: Work, slot: Slot) -> Search:
             continue
         reason = _passed_over(work, slot, booking, search)
         if reason is None:
-            _choose(work, search, booking)
+            search.choose(booking, _units_for(work, slot, booking))
             break
         search.skip(reason, booking)
         if (following := next(along[index], None)) is not None:
@@ -93,23 +101,32 @@ def look(work: Work, slot: Slot) -> Search:
     return search
 
 
-def look_for(work: Work, quota: Quota, booking: Booking) -> Search | None:
-    """The room that staff could give one waiting booking out of turn; None if there is not enough."""
-    view, partly = work.view, work.view.pool.policy.partial == "give_less"
-    free = room(view, quota, work.now)
-    search = Search(Slot(quota, None, free, opening_of(view, quota, None)))
-    search.booking = booking
-    if not quota.by_units:
-        search.quantity = min(booking.quantity, free) if partly else booking.quantity
-        return search if 0 < search.quantity <= free else None
-    need_all_units(view)
-    free_ones = free_units(view, quota.key, work.now)
-    in_time = [unit for unit in free_ones if not too_late(work, Slot(quota, unit, 1, None))]
-    suitable = [unit for unit in in_time or free_ones if suits(booking.wants, unit)]
-    count = min(booking.quantity, len(suitable)) if partly else booking.quantity
-    search.units = tuple(unit.label for unit in best_available(suitable, count))
-    search.quantity = len(search.units)
-    return search if search.quantity else None
+def look_for(work: Work, quota: Quota, booking: Booking, opening: Opening | None) -> Search | None:
+    """The room that staff could give one waiting booking out of turn; None if there is not enough.
+
+    It is what is free; or, of an opening that was handed back, what was set aside.
+    """
+    view, units = work.view, tuple[str, ...]()
+    if opening is not None:
+        seats = seats_aside(work, quota, opening)
+        units = (opening.unit,) if opening.unit is not None and seats else ()
+    elif quota.by_units:
+        units = _best_units(work, quota, booking)
+        seats = len(units)
+    else:
+        seats = room(view, quota, work.now)
+    enough = booking.quantity if view.pool.policy.partial != "give_less" else 1
+    return Search(Slot(quota, None, seats, None)).choose(booking, units) if seats >= enough else None
+
+
+def _best_units(work: Work, quota: Quota, booking: Booking) -> tuple[str, ...]:
+    """As many of the free units as a booking wants, or as there are; those first that are not too late."""
+    need_all_units(work.view)
+    free = free_units(work.view, quota.key, work.now)
+    in_time = [unit for unit in free if not too_late(work, Slot(quota, unit, 1, None), work.now)]
+    suitable = [unit for unit in in_time or free if suits(booking.wants, unit)]
+    count = min(booking.quantity, len(suitable))
+    return tuple(unit.label for unit in best_available(suitable, count))
 
 
 def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
@@ -153,18 +170,11 @@ def _sleeps(work: Work, unit: Unit | None, booking: Booking) -> bool:
     return window_end(work, [unit] if unit else [], wakes_at) <= wakes_at
 
 
-def _choose(work: Work, search: Search, booking: Booking) -> None:
-    search.booking = booking
-    search.quantity = min(booking.quantity, search.slot.room)
-    if search.slot.unit is not None:
-        search.units = _units_for(work, search.slot, booking)
-        search.quantity = len(search.units)
-
-
 def _units_for(work: Work, slot: Slot, booking: Booking) -> tuple[str, ...]:
     """The slot's unit and its best company, as many as the booking wants; empty if there are too few."""
-    assert slot.unit is not None
     view, count = work.view, booking.quantity
+    if slot.unit is None:
+        return ()
     if count == 1:
         return (slot.unit.label,)
     free = [unit for unit in free_units(view, slot.quota.key, work.now) if suits(booking.wants, unit)]
@@ -178,14 +188,14 @@ def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:
     """Whether a unit can go along with another that is given to this booking."""
     opening = opening_of(work.view, quota, unit)
     slot = Slot(quota, unit, 1, opening)
-    if _exhausted(work, slot) or too_late(work, slot) or _sleeps(work, unit, booking):
+    if _exhausted(work, slot) or too_late(work, slot, work.now) or _sleeps(work, unit, booking):
         return False
     return opening is None or not _was_offered(work.view, opening, booking)
 
 
 def _was_offered(view: View, opening: Opening, booking: Booking) -> bool:
     """Whether turns go by opening and the booking had its turn at this one."""
-    return view.pool.policy.turns == "opening" and (opening.number, booking.number) in view.tried
+    return view.pool.policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
 
 
 def close_used_up(work: Work, booking: Booking) -> None:
@@ -203,7 +213,7 @@ def _not_eligible(quota: Quota, booking: Booking) -> bool:
 def anyone(work: Work, slot: Slot) -> bool:
     """Whether anyone in line could be given this slot, now or once a turn or a cooldown allows it."""
     view = work.view
-    if not slot.room or too_late(work, slot):
+    if not slot.room or too_late(work, slot, work.now):
         return False
     if _exhausted(work, slot):
         # What is about to go back to staff is nobody's; what staff have freed is anybody's.
@@ -224,8 +234,11 @@ def anyone(work: Work, slot: Slot) -> bool:
 
 
 def _exhausted(work: Work, slot: Slot) -> bool:
+    """Whether the line was asked and said no. A line that is served by itself is not asked."""
     opening = slot.opening
-    return opening is not None and (opening.state == "freed" or tries_spent(work.view, opening, work.now))
+    if opening is None or work.view.pool.policy.promotion != "offer":
+        return False
+    return opening.state == "freed" or tries_spent(work.view, opening, work.now)
 
 
 def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
@@ -240,21 +253,19 @@ def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
     return opening.tries >= tries_max * max(1, seats)
 
 
-def too_late(work: Work, slot: Slot) -> bool:
-    """Whether it is too late for the line: it has begun, or an offer would be over at once."""
-    if work.view.pool.policy.promotion == "offer":
-        return window_end(work, [slot.unit] if slot.unit else []) <= work.now
-    starts_at = work.view.pool.starts_at
-    return starts_at is not None and starts_at <= work.now
+def too_late(work: Work, slot: Slot, at: Instant) -> bool:
+    """Whether this instant is too late for the line: it has begun, or an offer would be over at once."""
+    return _last_call(work, [slot.unit] if slot.unit else []) <= at
 
 
-def window_end(work: Work, units: tuple[Unit, ...] | list[Unit], sends_at: Instant | None = None) -> Instant:
+def window_end(work: Work, units: Sequence[Unit], sends_at: Instant | None = None) -> Instant:
     """When an offer sent now, or then, ends: never later than the start less the policy's cut-off."""
+    policy = work.view.pool.policy
+    sent = work.now if sends_at is None else sends_at
+    return min(sent + (policy.offer_window or policy.hold_window), _last_call(work, units))
+
+
+def _last_call(work: Work, units: Sequence[Unit]) -> Instant:
     pool = work.view.pool
-    ends = (work.now if sends_at is None else sends_at) + (
-        pool.policy.offer_window or pool.policy.hold_window
-    )
-    starts = [unit.starts_at for unit in units if unit.starts_at is not None]
-    if pool.starts_at is not None:
-        starts.append(pool.starts_at)
-    return min([ends, *(start - pool.policy.offer_cutoff for start in starts)])
+    starts = [at for at in (pool.starts_at, *(unit.starts_at for unit in units)) if at is not None]
+    return min(starts) - pool.policy.offer_cutoff if starts else _NEVER

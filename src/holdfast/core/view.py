@@ -89,7 +89,7 @@ class View:
         self.by_party: dict[str, list[int]] = {}
         self.offers: dict[tuple[int, int], Offer] = {}
         self.openings: dict[int, Opening] = {}
-        # Who was offered which opening: (opening, booking).
+        # Whether a booking had its turn at an opening: (opening, booking). False if that was taken back.
         self.tried: dict[tuple[int, int], bool] = {}
         # Whether everything of the pool is here; if not, what more was asked for and loaded.
         self.whole = True

@@ -9,6 +9,7 @@ from holdfast.core import events as e
 from holdfast.core.evolve import evolve
 from holdfast.core.model import OFFERED, TAKES_ROOM, Booking, Instant, Party
 from holdfast.core.refusals import Refusal
+from holdfast.core.room import sharing_room
 from holdfast.core.view import View
 
 
@@ -69,7 +70,7 @@ class Work:
     def emit(self, event: e.Event, party: Party | None = None, by: str | None = None) -> None:
         """It happened: note it and change the view by it."""
         if isinstance(event, _RELEASING):
-            self._note_freed(self.view.bookings[event.booking])
+            self._note_freed(self.view.bookings[getattr(event, "part", None) or event.booking])
         self.entries.append(Entry(event, by or self.by))
         evolve(self.view, event, party)
 
@@ -94,8 +95,10 @@ class Work:
         self.messages.append(Message(kind, "staff", facts.get("booking"), facts))
 
     def _note_freed(self, booking: Booking) -> None:
-        if booking.state in TAKES_ROOM:
-            labels: tuple[str | None, ...] = booking.units or (None,)
-            self.freed.update((booking.quota, label) for label in labels)
-            if booking.state != OFFERED and not booking.units:
-                self.grown.add(booking.quota)
+        if booking.state in TAKES_ROOM and booking.units:
+            self.freed.update((booking.quota, label) for label in booking.units)
+        elif booking.state in TAKES_ROOM:
+            sharing = sharing_room(self.view, booking.quota)
+            self.freed.update((key, None) for key in sharing)
+            if booking.state != OFFERED:
+                self.grown |= sharing

@@ -14,6 +14,7 @@ from babel.dates import format_skeleton, format_time, get_timezone_location
 from babel.units import format_unit
 
 from holdfast.clock import to_datetime
+from holdfast.core.commands import is_staff
 from holdfast.core.model import Instant
 from holdfast.messages.languages import language_of
 from holdfast.messages.notice import Notice
@@ -113,7 +114,7 @@ def variables(notice: Notice, speech: Speech, now: Instant) -> dict[str, Any]:
         "still_waiting": bool(facts.get("still_waiting")),
         "waiting": bool(facts.get("waiting")),
         "why": facts.get("why", ""),
-        "by_staff": str(facts.get("by", "")).startswith("staff"),
+        "by_staff": is_staff(str(facts.get("by", ""))),
         "note": _note(facts, speech),
         "promotion": notice.pool.policy.promotion or "",
         "link": notice.links.get("offer") or notice.links.get("booking", ""),

@@ -141,7 +141,7 @@ class Memory:
             self._standings.pop(loaded.pool_id, None)
             return
         openings = {n: o for n, o in view.openings.items() if o.state in LIVE}
-        tried = {key: True for key in view.tried if key[0] in openings}
+        tried = {key: True for key, had in view.tried.items() if had and key[0] in openings}
         units = {label: unit for label, unit in view.units.items() if not unit.closed}
         if len(self._standings) >= _REMEMBERED_MAX:
             self._standings.clear()

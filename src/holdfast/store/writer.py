@@ -158,16 +158,18 @@ class Writer:
         ]
 
     def _offer_writes(self, pools: Sequence[Loaded]) -> list[Write]:
-        answered, made, openings, tries = [], [], [], []
+        answered, made, openings, tries, cleared = [], [], [], [], []
         for loaded in pools:
             view, pool_id = loaded.view, loaded.pool_id
             for key, offer in view.offers.items():
                 old = loaded.offers.get(key)
                 if old is None:
                     made.append(rows.offer_row(pool_id, offer))
-                    tries += [(pool_id, number, offer.booking) for number in offer.openings]
+                    asked = [(number, offer.booking) for number in offer.openings]
+                    tries += [(pool_id, *key) for key in asked if view.tried[key]]
                 elif old is not offer:
                     answered.append((pool_id, *key, offer.outcome, offer.answered_at, offer.part))
+            cleared += [(pool_id, *key) for key, had in view.tried.items() if not had]
             openings += [
                 (pool_id, *opening)
                 for number, opening in view.openings.items()
@@ -178,6 +180,7 @@ class Writer:
             Write("insert_offers", made),
             Write("upsert_openings", openings),
             Write("insert_tries", list(dict.fromkeys(tries))),
+            Write("delete_tries", cleared),
         ]
 
     def _unit_writes(self, pools: Sequence[Loaded]) -> list[Write]:

@@ -71,10 +71,16 @@ def _pool_fields(options: dict[str, str], now: int) -> dict[str, Any]:
 
 
 def book(stage: Stage, line: Line) -> None:
-    flags = {word for item in line.items for word in item[1:]} & {"confirmed", "opening"}
-    people = tuple(tuple(word for word in item if word not in flags) for item in line.items)
-    for name, quantity in replace(line, items=people).names:
+    people, flags = _flagged(line, "confirmed", "opening")
+    for name, quantity in people.names:
         stage.run(_book(stage, line, name, quantity, flags), line.options.get("as", name))
+
+
+def _flagged(line: Line, *known: str) -> tuple[Line, set[str]]:
+    """The line without these words, and those of them that it has."""
+    flags = {word for item in line.items for word in item[1:]} & set(known)
+    people = tuple(tuple(word for word in item if word not in flags) for item in line.items)
+    return replace(line, items=people), flags
 
 
 def _book(stage: Stage, line: Line, name: str, quantity: int | None, flags: set[str]) -> c.Book:
@@ -148,8 +154,11 @@ def unreachable(stage: Stage, line: Line) -> None:
 
 
 def offer(stage: Stage, line: Line) -> None:
-    for name, _ in line.names:
-        stage.run(c.GiveOffer(stage.find(name).number, line.options.get("why", ""), line.by or "staff"))
+    people, flags = _flagged(line, "opening")
+    opening = stage.handed_back[-1] if flags else None
+    why, by = line.options.get("why", ""), line.by or "staff"
+    for name, _ in people.names:
+        stage.run(c.GiveOffer(stage.find(name).number, why, opening, by))
 
 
 def move(stage: Stage, line: Line) -> None:

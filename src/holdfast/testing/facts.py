@@ -20,7 +20,17 @@ class Names(Protocol):
 
 # What is not told unless a line names it.
 QUIET: Final = frozenset(
-    {"created", "changed", "added", "unit_closed", "opening", "opening_ended", "respread", "again"}
+    {
+        "created",
+        "changed",
+        "added",
+        "unit_closed",
+        "opening",
+        "opening_reduced",
+        "opening_ended",
+        "respread",
+        "again",
+    }
 )
 # What a verb says by itself.
 SAID: Final = {
@@ -138,6 +148,7 @@ _FACTS: Final[dict[type[Any], Callable[[Any, Names], Fact]]] = {
     e.Demoted: lambda it, names: Fact("demoted", _who(names, it, f"#{it.position}")),
     e.RoundStarted: lambda it, names: Fact("round", (str(it.round),)),
     e.OpeningStarted: lambda it, names: Fact("opening", (it.unit or it.quota,)),
+    e.OpeningReduced: lambda it, names: Fact("opening_reduced", (f"x{it.quantity}",)),
     e.OpeningEnded: lambda it, names: Fact("opening_ended", (it.how,)),
     e.HandedBack: lambda it, names: Fact("handed_back", _some(it, names.opening(it.opening), it.note)),
 }

@@ -76,7 +76,8 @@ async def _check(snapshot: Snapshot, pool: Pool, columns: Mapping[str, Any], fin
             findings.add(name, f"it cannot be judged: {type(error).__name__}: {error}")
     _check_winding_down(view, findings)
     await check_line(snapshot, pool_id, view, findings)
-    if pool.status == "open":
+    in_pieces = columns["due_at"] is not None and columns["due_at"] <= now
+    if pool.status == "open" and not in_pieces:
         await check_served(snapshot, pool_id, columns["due_at"], now, findings)
 
 

@@ -192,6 +192,7 @@ class Stored:
         for number in dict.fromkeys((*openings, *replayed.openings)):
             place = f"opening {number}"
             compare(self._findings, place, openings.get(number), replayed.openings.get(number))
-            who, said = sorted(tried.get(number, ())), sorted(b for o, b in replayed.tried if o == number)
+            who = sorted(tried.get(number, ()))
+            said = sorted(b for (o, b), had in replayed.tried.items() if had and o == number)
             if who != said:
                 self._findings.add(PROMISE, f"it was tried with {who} and the log says {said}", place)

@@ -75,11 +75,10 @@ SELECT {booking}
 FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT $2;
 
 -- name: takers
--- The latest to arrive of those who take room in some quotas.
+-- Of those who take room in some quotas: first the offers, then the others, of each the latest to arrive.
 SELECT {booking}
-FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed')
-    AND quota = ANY($2)
-ORDER BY arrival DESC LIMIT $3;
+FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed') AND quota = ANY($2)
+ORDER BY state = 'offered' DESC, arrival DESC LIMIT $3;
 
 -- name: line_groups
 -- The groups of a line: each distinct (quota, quantity, round, wants), found by leaping from one to the next.
@@ -228,8 +227,11 @@ ON CONFLICT (pool_id, number) DO UPDATE SET state = excluded.state, tries = excl
 
 -- name: insert_tries
 INSERT INTO tries (pool_id, opening, booking)
-SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
-ON CONFLICT DO NOTHING;
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) ON CONFLICT DO NOTHING;
+
+-- name: delete_tries
+DELETE FROM tries AS t USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (v1, v2, v3)
+WHERE t.pool_id = v1 AND t.opening = v2 AND t.booking = v3;
 
 -- name: upsert_units
 INSERT INTO units (pool_id, label, quota, ordinal, starts_at, attributes, closed)

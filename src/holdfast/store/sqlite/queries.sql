@@ -77,11 +77,11 @@ FROM bookings INDEXED BY booking_due
 WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT ?2;
 
 -- name: takers
--- The latest to arrive of those who take room in some quotas.
+-- Of those who take room in some quotas: first the offers, then the others, of each the latest to arrive.
 SELECT {booking}
 FROM bookings WHERE pool_id = ?1 AND state IN ('offered', 'held', 'confirmed')
     AND quota IN (SELECT value FROM json_each(?2))
-ORDER BY arrival DESC LIMIT ?3;
+ORDER BY state = 'offered' DESC, arrival DESC LIMIT ?3;
 
 -- name: line_groups
 -- The groups of a line: each distinct (quota, quantity, round, wants), found by leaping from one to the next.
@@ -222,6 +222,9 @@ ON CONFLICT (pool_id, number) DO UPDATE SET state = excluded.state, tries = excl
 
 -- name: insert_tries
 INSERT INTO tries (pool_id, opening, booking) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
+
+-- name: delete_tries
+DELETE FROM tries WHERE pool_id = ?1 AND opening = ?2 AND booking = ?3;
 
 -- name: upsert_units
 INSERT INTO units (pool_id, label, quota, ordinal, starts_at, attributes, closed)

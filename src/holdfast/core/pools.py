@@ -1,0 +1,188 @@
+"""Pools are made and changed, units are opened and closed.
+
+In each function refusals come first, in order of precedence; after the last of them it must succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.core import commands as c
+from holdfast.core import events as e
+from holdfast.core.conditions import problem as condition_problem
+from holdfast.core.demote import cut_aside, demote, losers
+from holdfast.core.due import over
+from holdfast.core.model import Pool, Quota
+from holdfast.core.openings import LIVE
+from holdfast.core.policy import Policy, amended
+from holdfast.core.refusals import Refusal, invalid, unknown
+from holdfast.core.view import View
+from holdfast.core.work import Done, Work
+
+STATUSES: Final = ("open", "paused", "closed", "cancelled")
+SIZE_MAX: Final = 10_000_000
+NAMED_MAX: Final = 100
+
+
+def create_pool(work: Work, command: c.CreatePool) -> Done | Refusal:
+    """Refusals: invalid, by field."""
+    refused = _wrong_pool(command.pool) or _wrong_units(command.pool, {}, command.units)
+    if refused:
+        return refused
+    work.emit(e.PoolCreated(work.now, command.pool))
+    if command.units:
+        _emit_units(work, command.units)
+    return Done()
+
+
+def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
+    """Refusals, in order: invalid, unknown, would_demote. Raising room fills at once."""
+    view = work.view
+    quotas = list(command.changes.get("quotas", view.pool.quotas))
+    for key, size in command.sizes.items():
+        index = next((i for i, quota in enumerate(quotas) if quota.key == key), None)
+        if index is None:
+            return unknown("quota", key)
+        if quotas[index].by_units:
+            return invalid("quotas", f"The size of {key!r} is its units: open or close units instead.")
+        quotas[index] = replace(quotas[index], size=size)
+    policy = command.changes.get("policy", view.pool.policy)
+    if not isinstance(policy, Policy):
+        policy = amended(view.pool.policy, policy)
+        if isinstance(policy, Refusal):
+            return policy
+    made = {"policy": policy, "quotas": tuple(quotas), "version": view.pool.version + 1}
+    pool = replace(view.pool, **{**command.changes, **made})
+    refused = _wrong_pool(pool) or _quota_in_use(view, pool) or _line_in_use(view, pool)
+    if refused:
+        return refused
+    going = losers(view, pool)
+    if going and not command.allow_demotion:
+        facts = {"bookings": [booking.number for booking in going[:NAMED_MAX]], "count": len(going)}
+        sentence = f"{len(going)} would lose their place. Say allow_demotion to put them first in line."
+        return Refusal("would_demote", sentence, "allow_demotion", facts)
+    has_line = pool.policy.promotion is not None and over(pool, work.now) is None
+    # The last of them goes first, so that among the demoted the order of arrival stays.
+    for booking in going:
+        demote(work, booking, has_line=has_line)
+    cut_aside(work, pool)
+    larger = pool.open_size > view.pool.open_size
+    work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
+    work.emit(e.PoolChanged(work.now, pool, command.why))
+    return Done(facts={"demoted": [booking.number for booking in going]})
+
+
+def _wrong_pool(pool: Pool) -> Refusal | None:
+    if not pool.quotas:
+        return invalid("quotas", "A pool has at least one quota.")
+    if len({quota.key for quota in pool.quotas}) != len(pool.quotas):
+        return invalid("quotas", "Each quota needs a key of its own.")
+    if pool.status not in STATUSES:
+        return invalid("status", f"status must be one of: {', '.join(STATUSES)}.")
+    if _bad_size(pool.open_size):
+        return invalid("open_size", "open_size must be a whole number from 0.")
+    for index, quota in enumerate(pool.quotas):
+        if not quota.key or len(quota.key) > 100:
+            return invalid(f"quotas[{index}].key", "A quota needs a key of 1 to 100 characters.")
+        if quota.size is not None and not quota.by_units and _bad_size(quota.size):
+            sentence = "size must be a whole number from 0, or null for unlimited."
+            return invalid(f"quotas[{index}].size", sentence)
+        if quota.eligible is not None and (found := condition_problem(quota.eligible)):
+            return invalid(f"quotas[{index}].eligible", f"In a rule of eligibility: {found}.")
+    return _wrong_times(pool)
+
+
+def _wrong_times(pool: Pool) -> Refusal | None:
+    if pool.opens_at is not None and pool.closes_at is not None and pool.closes_at <= pool.opens_at:
+        return invalid("closes_at", "closes_at must be after opens_at.")
+    if pool.opens_at is not None and pool.starts_at is not None and pool.starts_at <= pool.opens_at:
+        return invalid(
+            "opens_at", "opens_at must be before starts_at: nothing can be booked once it has begun."
+        )
+    if pool.price is not None and (pool.price.amount < 0 or len(pool.price.currency) != 3):
+        return invalid("price", "A price has an amount from 0 and a currency of three letters.")
+    return None
+
+
+def _bad_size(size: object) -> bool:
+    return isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= SIZE_MAX
+
+
+def _quota_in_use(view: View, pool: Pool) -> Refusal | None:
+    for old in view.pool.quotas:
+        tally, new = view.tallies[old.key], pool.quota(old.key)
+        going = any(o.quota == old.key and o.state in LIVE for o in view.openings.values())
+        if new is None and (tally.used or tally.waiting or tally.aside or going or old.by_units):
+            return invalid("quotas", f"The quota {old.key!r} is in use and cannot be removed.")
+        if new is not None and new.by_units != old.by_units:
+            return invalid("quotas", f"The quota {old.key!r} cannot change between a number and units.")
+    return None
+
+
+def _line_in_use(view: View, pool: Pool) -> Refusal | None:
+    if pool.policy.promotion is None and (view.waiting or view.offers_live):
+        return invalid("policy.promotion", "People are in line here: promotion must say how they are served.")
+    return None
+
+
+def _grows(old: Quota | None, new: Quota) -> bool:
+    return old is not None and old.size is not None and (new.size is None or new.size > old.size)
+
+
+def add_units(work: Work, command: c.AddUnits) -> Done | Refusal:
+    """Refusals: invalid, by field; exists."""
+    refused = _wrong_units(work.view.pool, work.view.units, command.units)
+    if refused:
+        return refused
+    _emit_units(work, command.units)
+    return Done()
+
+
+def _wrong_units(
+    pool: Pool, known: Mapping[str, Any], units: tuple[Mapping[str, Any], ...]
+) -> Refusal | None:
+    seen: set[str] = set()
+    for index, unit in enumerate(units):
+        where, label = f"units[{index}]", unit.get("label")
+        quota = pool.quota(unit.get("quota", ""))
+        if not isinstance(label, str) or not 0 < len(label) <= 100:
+            return invalid(f"{where}.label", "A unit needs a label of 1 to 100 characters.")
+        if quota is None or not quota.by_units:
+            return invalid(f"{where}.quota", "A unit belongs to a quota that is made of units.")
+        if label in seen or (label in known and not known[label].closed):
+            return Refusal("exists", f"There is a unit {label!r} already.", f"{where}.label")
+        seen.add(label)
+    return None
+
+
+def _emit_units(work: Work, units: tuple[Mapping[str, Any], ...]) -> None:
+    ordinal = work.view.units_made
+    made = []
+    for unit in units:
+        ordinal += 1
+        made.append(
+            {
+                "label": unit["label"],
+                "quota": unit["quota"],
+                "ordinal": ordinal,
+                "starts_at": unit.get("starts_at"),
+                "attributes": unit.get("attributes") or {},
+            }
+        )
+    work.emit(e.UnitsAdded(work.now, tuple(made)))
+
+
+def close_unit(work: Work, command: c.CloseUnit) -> Done | Refusal:
+    """Refusals, in order: unknown, unit_taken. Only a free unit can be taken away."""
+    unit = work.view.units.get(command.label)
+    if unit is None or unit.closed:
+        return unknown("unit", command.label)
+    if unit.booking is not None:
+        return Refusal("unit_taken", f"The unit {unit.label!r} is taken.", "label", {"booking": unit.booking})
+    for opening in list(work.view.openings.values()):
+        if opening.unit == unit.label and opening.state in LIVE:
+            work.emit(e.OpeningEnded(work.now, opening.number, "closed"))
+    work.emit(e.UnitClosed(work.now, unit.label))
+    return Done()
