@@ -41,6 +41,12 @@ class Door:
         self._ours: set[int] = set()
         self._rehearses = False
 
+    def for_org(self, org: str) -> Self:
+        """The same open database, lane and ticker, as another org sees it."""
+        view = copy(self)
+        view.org, view._pools, view._ours = org, {}, set()
+        return view
+
     async def dry_run(self, ask: Callable[[Self], Awaitable[object]]) -> Outcome | Refusal:
         """What any command would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.
 
@@ -93,9 +99,9 @@ class Door:
                 self._ours.add(known)
         return known
 
-    async def _on_pool(self, pool: str, command: c.Command) -> Answer:
+    async def _on_pool(self, pool: str, command: c.Command, key: str | None = None) -> Answer:
         pool_id = await self._pool_id(pool)
-        return unknown("pool", pool) if pool_id is None else await self.submit(pool_id, command)
+        return unknown("pool", pool) if pool_id is None else await self.submit(pool_id, command, key)
 
     async def _on_booking(
         self, booking: str, make: Callable[[int], c.Command], key: str | None = None

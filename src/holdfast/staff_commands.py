@@ -86,7 +86,12 @@ class StaffCommands(Door):
         return cast(PoolState | Outcome | Refusal, answer)
 
     async def add_units(
-        self, pool: str, units: Sequence[Mapping[str, Any] | str], *, by: str = "staff"
+        self,
+        pool: str,
+        units: Sequence[Mapping[str, Any] | str],
+        *,
+        by: str = "staff",
+        idempotency_key: str | None = None,
     ) -> PoolState | Refusal:
         """Open more units."""
         pool_id = await self._pool_id(pool)
@@ -97,28 +102,44 @@ class StaffCommands(Door):
             listed = inputs.units(list(units), quotas[0].key if len(quotas) == 1 else None)
         except inputs.Bad as bad:
             return bad.refusal
-        return cast(PoolState | Refusal, await self.submit(pool_id, c.AddUnits(tuple(listed), by)))
+        return cast(
+            PoolState | Refusal, await self.submit(pool_id, c.AddUnits(tuple(listed), by), idempotency_key)
+        )
 
-    async def close_unit(self, pool: str, label: str, *, by: str = "staff") -> PoolState | Refusal:
+    async def close_unit(
+        self, pool: str, label: str, *, by: str = "staff", idempotency_key: str | None = None
+    ) -> PoolState | Refusal:
         """Take a free unit away."""
-        return cast(PoolState | Refusal, await self._on_pool(pool, c.CloseUnit(label, by)))
+        return cast(PoolState | Refusal, await self._on_pool(pool, c.CloseUnit(label, by), idempotency_key))
 
     async def resolve(
-        self, pool: str, opening: int, action: str, *, by: str = "staff"
+        self, pool: str, opening: int, action: str, *, by: str = "staff", idempotency_key: str | None = None
     ) -> PoolState | Refusal:
         """Decide on a handed-back opening: offer it "again", leave it "free", or "close" it."""
-        return cast(PoolState | Refusal, await self._on_pool(pool, c.Resolve(opening, action, by)))
+        command = c.Resolve(opening, action, by)
+        return cast(PoolState | Refusal, await self._on_pool(pool, command, idempotency_key))
 
-    async def fill(self, pool: str, steps: int | None = None, *, by: str = "staff") -> Outcome | Refusal:
+    async def fill(
+        self, pool: str, steps: int | None = None, *, by: str = "staff", idempotency_key: str | None = None
+    ) -> Outcome | Refusal:
         """Give free room to the line; normally it happens by itself."""
-        return cast(Outcome | Refusal, await self._on_pool(pool, c.Fill(steps, by)))
+        return cast(Outcome | Refusal, await self._on_pool(pool, c.Fill(steps, by), idempotency_key))
 
-    async def offer(self, booking: str, *, why: str = "", by: str = "staff") -> Booking | Refusal:
+    async def offer(
+        self, booking: str, *, why: str = "", by: str = "staff", idempotency_key: str | None = None
+    ) -> Booking | Refusal:
         """Offer free room to one waiting booking now, out of turn."""
-        return await self._on_booking(booking, lambda number: c.GiveOffer(number, why, by))
+        return await self._on_booking(booking, lambda number: c.GiveOffer(number, why, by), idempotency_key)
 
     async def move(
-        self, booking: str, to: str = "front", *, after: str | None = None, why: str = "", by: str = "staff"
+        self,
+        booking: str,
+        to: str = "front",
+        *,
+        after: str | None = None,
+        why: str = "",
+        by: str = "staff",
+        idempotency_key: str | None = None,
     ) -> Booking | Refusal:
         """Move a waiting booking to the "front", the "back", or after another."""
         other = None
@@ -130,7 +151,9 @@ class StaffCommands(Door):
             mine = await self.reads.booking_key(booking, self.org)
             if not isinstance(mine, Refusal) and mine[0] != found[0]:
                 return unknown("booking", after)
-        return await self._on_booking(booking, lambda number: c.Move(number, to, other, why, by))
+        return await self._on_booking(
+            booking, lambda number: c.Move(number, to, other, why, by), idempotency_key
+        )
 
 
 def _unnamed(pool: Pool) -> Pool:

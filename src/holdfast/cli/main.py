@@ -12,11 +12,13 @@ from holdfast.cli import (
     booking,
     demo,
     history,
+    key,
     line,
     maintenance,
     openings,
     overview,
     pool,
+    serve,
     stats,
     units,
     verify,
@@ -58,7 +60,7 @@ def holdfast(
     pass
 
 
-for part in (demo, pool, booking, line, openings, history, stats, maintenance, verify):
+for part in (demo, serve, key, pool, booking, line, openings, history, stats, maintenance, verify):
     part.register(app)
 for part in (overview, units):
     part.register(pool.app)

@@ -1,0 +1,40 @@
+"""Logs as JSON, a line each. No secret gets in: requests are named by operation, never by path."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Final
+
+import msgspec
+
+from holdfast.http import instants
+
+_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: when, how grave, what, and the facts that came with it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": instants.text(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **{name: value for name, value in vars(record).items() if name not in _OWN and value != ""},
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return _encoder.encode(line).decode()
+
+
+def set_up(level: int = logging.INFO) -> None:
+    """Everything goes to stderr, in lines of JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers, root.level = [handler], logging.WARNING
+    logging.getLogger("holdfast").setLevel(level)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
