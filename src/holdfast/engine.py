@@ -24,6 +24,7 @@ from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.view import Need, View
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.lane import Job, Lane
+from holdfast.observe import Observer
 from holdfast.store.base import Store, Transaction
 from holdfast.store.loaded import Loaded, Memory
 from holdfast.store.loader import Loader
@@ -50,6 +51,7 @@ class Engine:
         self._secret = secret
         self._on_due = on_due
         self.memory = Memory()
+        self.observer = Observer()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -161,6 +163,8 @@ class Engine:
             self._on_due(run.next_due_at)
         for loaded in run.changed:
             self.memory.keep(loaded)
+        if run.changed:
+            self.observer.committed(len(run.jobs), len(run.changed), run.commit_s)
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
@@ -178,6 +182,7 @@ class Engine:
         """Answer a job, once: its caller may have gone away meanwhile, and it is finished all the same."""
         if not job.finished:
             job.finished = True
+            self.observer.answered(job.command, value)
             job.fail(value) if isinstance(value, Exception) else job.answer(value)
             self.lane.done(job)
 
@@ -198,6 +203,7 @@ class _Batch:
         self.next_due_at: Instant | None = None
         self.changed: list[Loaded] = []
         self.rows_loaded = 0
+        self.commit_s = 0.0
         self.writer = Writer()
         self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
 
@@ -209,7 +215,9 @@ class _Batch:
             if self.changed or self.writer.requests:
                 await self.writer.write(tx, self.changed)
                 await self._announce(tx, self.changed)
+                began = asyncio.get_running_loop().time()
                 await tx.commit()
+                self.commit_s = asyncio.get_running_loop().time() - began
             else:
                 await tx.rollback()
         except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -134,6 +135,11 @@ class Reads:
         found = await self._store.reader().rows(
             "read_bookings", pool_id, after, state, party, min(limit, PAGE_MAX)
         )
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def bookings_of(self, pool_id: int, numbers: Sequence[int]) -> list[Booking]:
+        """Some bookings of a pool, by number."""
+        found = await self._store.reader().each("bookings_by_number", [(pool_id, n) for n in numbers])
         return await self._shaped(await self.view(pool_id), found) if found else []
 
     async def line(self, pool_id: int, after: int = 0, limit: int = 100) -> list[Booking]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -31,6 +31,7 @@ log = logging.getLogger("holdfast.http")
 _JSON: Final = b"application/json"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _NAMED_MAX: Final = 100
+_SLOW_S: Final = 20.0
 _encoder = msgspec.json.Encoder()
 
 
@@ -68,6 +69,9 @@ class Endpoint:
                 log.error("a command failed", extra={"request_id": visit.request_id, "error": str(error)})
             await self._refuse(send, visit, of_error(error))
             return
+        if isinstance(answer, AsyncIterator):
+            await _stream(send, receive, visit, operation, answer)
+            return
         # What only would happen has made nothing.
         status = 200 if isinstance(answer, dict) else operation.status
         await respond(send, visit, status, _encoder.encode(answer))
@@ -98,6 +102,7 @@ class Endpoint:
             body,
             visit.address,
             key,
+            headers.get(b"last-event-id", b"").decode("latin-1"),
         )
         if key is None:
             return await self._ask(operation, call)
@@ -141,6 +146,44 @@ async def _naming(call: Call, refusal: Refusal) -> Refusal:
         if isinstance(b, Booking)
     ]
     return Refusal(refusal.code, refusal.sentence, refusal.field, {**refusal.facts, "who": who})
+
+
+async def _stream(
+    send: Send, receive: Any, visit: Visit, operation: Operation, parts: AsyncIterator[bytes]
+) -> None:
+    """Send part after part, until there are no more, or the client has gone or takes nothing."""
+    visit.status = 200
+    headers = [
+        (b"content-type", operation.media_type.encode()),
+        (b"x-request-id", visit.request_id.encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-accel-buffering", b"no"),
+    ]
+    sending = asyncio.create_task(_send_parts(send, headers, parts))
+    gone = asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (sending, gone):
+            task.cancel()
+        await asyncio.gather(sending, gone, return_exceptions=True)
+        await parts.aclose()  # type: ignore[attr-defined]
+    if not sending.cancelled() and (error := sending.exception()):
+        log.info("a stream ended early", extra={"request_id": visit.request_id, "error": repr(error)})
+
+
+async def _send_parts(send: Send, headers: list[tuple[bytes, bytes]], parts: AsyncIterator[bytes]) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    async for part in parts:
+        # uvicorn waits here while the client's buffers are full.
+        async with asyncio.timeout(_SLOW_S):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def respond(

@@ -72,6 +72,7 @@ class Call:
     body: Any
     address: str
     key: str | None
+    last_event_id: str = ""
 
     @property
     def is_staff(self) -> bool:
@@ -124,8 +125,8 @@ class Operation:
     codes: tuple[str, ...] = ()
     tag: str = "service"
     example: Any = None
-    text: str = ""
     body_max: int = BODY_MAX
+    media_type: str = "application/json"
     idempotent: bool = field(default=False)
     """Whether the same request may be made twice with an Idempotency-Key and is done once."""
 

@@ -20,7 +20,7 @@ from starlette.routing import Route, Router
 
 from holdfast.clock import TestClock
 from holdfast.errors import HoldfastError, SchemaUnknown, SettingsWrong, Unavailable
-from holdfast.http import bookings, clock, health, keys, offers, pools, stats, units
+from holdfast.http import bookings, clock, docs, health, keys, offers, pools, stats, stream, units
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
 from holdfast.http.limits import Buckets, Hoarding, slow_down
@@ -30,6 +30,7 @@ from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
+from holdfast.observe import Observer
 
 log = logging.getLogger("holdfast.http")
 
@@ -58,6 +59,7 @@ class Service:
         self.hf: Holdfast | None = None
         self.keys: Keys
         self.doorkeeper: Doorkeeper
+        self.watcher: stream.Watcher
         self.waiting_for = "The database has not been opened yet."
         self.stopping = False
         self.failed: HoldfastError | None = None
@@ -116,6 +118,10 @@ class Service:
             self.doorkeeper = Doorkeeper(self.keys, hf.clock)
             self.doorkeeper.start()
             stack.push_async_callback(self.doorkeeper.close)
+            self.watcher = stream.Watcher(hf)
+            await self.watcher.start()
+            stack.push_async_callback(self.watcher.close)
+            hf.engine.observer = _Observed(self.watcher)
             for make in self._components:
                 component = make(hf)
                 await component.start()
@@ -130,6 +136,8 @@ class Service:
     def stop(self) -> None:
         """From now on nothing new is begun; what was accepted is finished."""
         self.stopping = True
+        if self.hf is not None:
+            self.watcher.end_streams()
 
     # What endpoints ask of it.
 
@@ -213,7 +221,14 @@ class Service:
             Route(path.replace("{label}", "{label:path}"), Endpoint(self, operations))
             for path, operations in paths.items()
         ]
-        pages: dict[str, Page] = {"/healthz": health.healthz, "/readyz": health.readyz}
+        pages: dict[str, Page] = {
+            "/healthz": health.healthz,
+            "/readyz": health.readyz,
+            "/openapi.json": docs.openapi,
+            "/docs": docs.page,
+            "/docs/docs.js": docs.script,
+            "/docs/docs.css": docs.style,
+        }
         return routes + [Route(path, _Page(self, page)) for path, page in pages.items()]
 
 
@@ -225,11 +240,22 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         pools.OPERATIONS,
         units.OPERATIONS,
         stats.OPERATIONS,
+        stream.OPERATIONS,
         keys.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)
     return tuple(operation for part in parts for operation in part)
+
+
+class _Observed(Observer):
+    """What the service does when the engine has done something."""
+
+    def __init__(self, watcher: stream.Watcher) -> None:
+        self._watcher = watcher
+
+    def committed(self, commands: int, pools: int, commit_s: float) -> None:
+        self._watcher.wake()
 
 
 class _Page:

@@ -254,7 +254,7 @@ CREATE TABLE stream (
 );
 
 CREATE INDEX stream_order ON stream (org, mark, pool_id, seq);
-CREATE INDEX stream_age ON stream (at);
+CREATE INDEX stream_marks ON stream (mark, pool_id, seq);
 
 CREATE OR REPLACE FUNCTION holdfast_stream() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -251,7 +251,6 @@ CREATE TABLE stream (
 ) STRICT;
 
 CREATE INDEX stream_order ON stream (org, mark, pool_id, seq);
-CREATE INDEX stream_age ON stream (at);
 
 CREATE TRIGGER stream_pool_made AFTER INSERT ON pools BEGIN
     INSERT INTO stream (org, pool_id, seq_before, seq, at)
