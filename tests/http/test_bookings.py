@@ -281,3 +281,30 @@ def test_looking_changes_nothing_however_often(admin: Client) -> None:
 
 
 ACTS = {"claim", "decline", "cancel", "fill"}
+
+
+def test_answers_and_contacts_are_changed_and_nothing_else(admin: Client, public: Client) -> None:
+    admin.pool("details", 1, "event_signup")
+    made = public.book("details", {"id": "ann", "name": "Ann", "tags": ["member"]})
+    path, said = f"/v1/bookings/{made['edit_token']}", {"answers": {"diet": "vegan"}, "name": "Ann B."}
+    keyed = {"Idempotency-Key": "details"}
+    changed = public.ask("PATCH", path, said, headers=keyed)
+    assert changed["answers"] == {"diet": "vegan"}
+    assert (changed["party"]["name"], changed["party"]["tags"]) == ("Ann B.", ["member"])
+    assert changed["state"] == "held"
+    public.ask("PATCH", path, {"contacts": {"email": "ann@example.org"}})
+    assert public.ask("PATCH", path, said, headers=keyed) == changed
+    assert (
+        public.ask("PATCH", path, {"name": "Eve"}, expect=422, headers=keyed)["code"]
+        == "idempotency_mismatch"
+    )
+    seen = admin.booking(made["id"])
+    assert seen["party"]["contacts"] == {"email": "ann@example.org"}
+    assert seen["answers"] == {"diet": "vegan"}
+    confirmed = admin.act(made["id"], "confirm")
+    assert confirmed["party"]["name"] == "Ann B."
+    log = str(admin.ask("GET", "/v1/pools/details/log"))
+    assert "vegan" not in log
+    assert "Ann B." not in log
+    admin.act(made["id"], "cancel")
+    assert public.ask("PATCH", path, said, expect=409)["code"] == "not_possible"

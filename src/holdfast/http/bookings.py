@@ -103,6 +103,15 @@ class MoveBody(Body, kw_only=True):
     why: Name = ""
 
 
+class BookingChanges(Body, kw_only=True):
+    """What a party says of itself; what is not said stays."""
+
+    name: Name | None = None
+    contacts: dict[str, Name] | None = None
+    locale: Annotated[str, Meta(max_length=35)] | None = None
+    answers: dict[str, Any] | None = None
+
+
 class BookingsQuery(Paging, frozen=True):
     """Which bookings."""
 
@@ -206,6 +215,19 @@ def _named(call: Call) -> str:
     if call.access.role == PUBLIC and tokens.booking_of_edit_token(call.hf.secret, name) is None:
         raise of_refusal(unknown("booking", name))
     return name
+
+
+async def change(call: Call) -> Booking | Refusal:
+    body: BookingChanges = call.body
+    answer = await call.hf.change_booking(
+        _named(call),
+        name=body.name,
+        contacts=body.contacts,
+        locale=body.locale,
+        answers=body.answers,
+        idempotency_key=call.key,
+    )
+    return shown(answer, call)
 
 
 async def confirm(call: Call) -> Booking | Refusal:
@@ -343,6 +365,20 @@ OPERATIONS: Final = (
         Page[Explanation],
         codes=("unknown",),
         tag="bookings",
+    ),
+    Operation(
+        "PATCH",
+        _BOOKING,
+        "change_booking",
+        "Change the name, contacts, locale or answers of a booking",
+        change,
+        ASKERS,
+        Booking,
+        body=BookingChanges,
+        codes=("unknown", "not_possible"),
+        tag="bookings",
+        example={"contacts": {"email": "ann@example.org"}, "answers": {"diet": "vegan"}},
+        idempotent=True,
     ),
     _act("confirm", "Make a held booking final", confirm, Plain, "hold_expired"),
     _act("cancel", "Give a booking back, or leave the line", cancel, CancelBody),

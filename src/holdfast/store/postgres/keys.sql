@@ -35,3 +35,7 @@ holds AS (
     WHERE b.expires_at IS NOT NULL AND b.expires_at > $2 AND b.state = 'held'
 )
 SELECT (SELECT count(*) FROM mine), t.waiting, t.offered, t.used, h.live, h.seats FROM tallies AS t, holds AS h;
+
+-- name: change_details
+-- What a party said of itself; neither seats nor order depend on it.
+UPDATE bookings SET party = $3, answers = $4 WHERE pool_id = $1 AND number = $2;
