@@ -20,17 +20,17 @@ from starlette.routing import Route, Router
 
 from holdfast.clock import TestClock
 from holdfast.errors import HoldfastError, SchemaUnknown, SettingsWrong, Unavailable
-from holdfast.http import bookings, clock, docs, health, keys, offers, pools, stats, stream, units
+from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
 from holdfast.http.limits import Buckets, Hoarding, slow_down
+from holdfast.http.metrics import Metrics, Observed
 from holdfast.http.operations import Operation
 from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
 from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
-from holdfast.observe import Observer
 
 log = logging.getLogger("holdfast.http")
 
@@ -66,6 +66,7 @@ class Service:
         self.on_failure: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
         self.hoarding = Hoarding(settings.holds_per_address_max, settings.holds_per_party_max)
+        self.metrics = Metrics()
         self.operations = operations_of(settings)
         self._components = components
         self._per_key = Buckets(settings.rate_per_key, settings.burst_per_key)
@@ -121,7 +122,7 @@ class Service:
             self.watcher = stream.Watcher(hf)
             await self.watcher.start()
             stack.push_async_callback(self.watcher.close)
-            hf.engine.observer = _Observed(self.watcher)
+            hf.engine.observer = Observed(self.metrics, self.watcher)
             for make in self._components:
                 component = make(hf)
                 await component.start()
@@ -199,6 +200,7 @@ class Service:
             self._note(visit, asyncio.get_running_loop().time() - started)
 
     def _note(self, visit: Visit, took_s: float) -> None:
+        self.metrics.visited(visit, took_s)
         if log.isEnabledFor(logging.INFO):
             facts = {
                 "request_id": visit.request_id,
@@ -224,6 +226,7 @@ class Service:
         pages: dict[str, Page] = {
             "/healthz": health.healthz,
             "/readyz": health.readyz,
+            "/metrics": metrics.page,
             "/openapi.json": docs.openapi,
             "/docs": docs.page,
             "/docs/docs.js": docs.script,
@@ -246,16 +249,6 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
     if settings.test_clock:
         parts.append(clock.OPERATIONS)
     return tuple(operation for part in parts for operation in part)
-
-
-class _Observed(Observer):
-    """What the service does when the engine has done something."""
-
-    def __init__(self, watcher: stream.Watcher) -> None:
-        self._watcher = watcher
-
-    def committed(self, commands: int, pools: int, commit_s: float) -> None:
-        self._watcher.wake()
 
 
 class _Page:

@@ -38,3 +38,16 @@ SELECT (SELECT count(*) FROM mine), t.waiting, t.offered, t.used, h.live, h.seat
 -- name: change_details
 -- What a party said of itself; neither seats nor order depend on it.
 UPDATE bookings SET party = ?3, answers = ?4 WHERE pool_id = ?1 AND number = ?2;
+
+-- name: standing_figures
+-- Over all orgs: live holds, bookings in line, the longest line, live offers, how late the next due is,
+-- messages that are due, how late the first of them is.
+SELECT
+    (SELECT count(*) FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+        WHERE b.expires_at IS NOT NULL AND b.expires_at > ?1 AND b.state = 'held'),
+    (SELECT coalesce(sum(waiting), 0) FROM quotas),
+    (SELECT coalesce(max(n), 0) FROM (SELECT sum(waiting) AS n FROM quotas GROUP BY pool_id) AS lines),
+    (SELECT coalesce(sum(offered), 0) FROM quotas),
+    coalesce(?1 - (SELECT min(due_at) FROM pools WHERE due_at IS NOT NULL), 0),
+    (SELECT count(*) FROM outbox WHERE state = 'pending'),
+    coalesce(?1 - (SELECT min(due_at) FROM outbox WHERE state = 'pending'), 0);
