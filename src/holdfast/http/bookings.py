@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET
 
 from holdfast import ids, tokens
 from holdfast.core.model import Party, Price
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.http import examples
-from holdfast.http.bodies_of_pools import Moment, Name, PriceBody
+from holdfast.http.bodies_of_bookings import (
+    BookingChanges,
+    BookingsQuery,
+    CancelBody,
+    ExtendBody,
+    MoveBody,
+    NewBooking,
+    PartyBody,
+    Plain,
+    WantsBody,
+    WhyBody,
+)
 from holdfast.http.operations import (
     ASKERS,
     EVERYONE,
@@ -21,7 +32,6 @@ from holdfast.http.operations import (
     DryRun,
     Operation,
     Page,
-    Paging,
     granted,
     page,
 )
@@ -31,93 +41,8 @@ from holdfast.http.showing import shown, shown_bookings
 from holdfast.keys import PUBLIC
 from holdfast.shapes import Booking, Explanation, Outcome
 
-Quantity = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-States = Literal["waiting", "offered", "held", "confirmed", "declined", "expired", "cancelled", "closed"]
 # How many pools one page of bookings over all pools looks into.
 _POOLS_MAX: Final = 200
-
-
-class PartyBody(Body, kw_only=True):
-    """Who asks. The id is the caller's own; tags and attributes are what rules look at."""
-
-    id: Annotated[str, Meta(min_length=1, max_length=500)]
-    name: Name = ""
-    contacts: dict[str, Name] = field(default_factory=dict)
-    tags: list[Name] = field(default_factory=list)
-    attributes: dict[str, Any] = field(default_factory=dict)
-    locale: Annotated[str, Meta(max_length=35)] = ""
-
-
-class WantsBody(Body, kw_only=True):
-    """What a waiting booking would accept: a condition on a unit's attributes, and when it may start."""
-
-    attributes: dict[str, Any] | None = None
-    from_at: Moment | None = None
-    until_at: Moment | None = None
-
-
-class NewBooking(Body, kw_only=True):
-    """A request for seats."""
-
-    party: PartyBody | Annotated[str, Meta(min_length=1, max_length=500)]
-    quantity: Quantity = 1
-    quota: str | None = None
-    units: list[str] = field(default_factory=list)
-    if_full: Literal["refuse", "wait"] | None = None
-    price: PriceBody | None = None
-    wants: WantsBody | None = None
-    opening: Annotated[int, Meta(ge=0, le=2**53)] | None = None
-    confirmed: bool = False
-    as_staff: bool = False
-
-
-class Plain(Body, kw_only=True):
-    """Nothing needs to be said; staff may say that they act as staff."""
-
-    as_staff: bool = False
-
-
-class WhyBody(Body, kw_only=True):
-    """The reason, for the log."""
-
-    why: Name = ""
-
-
-class CancelBody(Plain, kw_only=True):
-    """The reason, for the log."""
-
-    why: Name = ""
-
-
-class ExtendBody(Plain, kw_only=True):
-    """How much longer; without it, one more hold window."""
-
-    window_s: Annotated[int, Meta(ge=1, le=10**9)] | None = None
-
-
-class MoveBody(Body, kw_only=True):
-    """Where to: the front, the back, or after another booking."""
-
-    to: Literal["front", "back"] | UnsetType = UNSET
-    after: str | None = None
-    why: Name = ""
-
-
-class BookingChanges(Body, kw_only=True):
-    """What a party says of itself; what is not said stays."""
-
-    name: Name | None = None
-    contacts: dict[str, Name] | None = None
-    locale: Annotated[str, Meta(max_length=35)] | None = None
-    answers: dict[str, Any] | None = None
-
-
-class BookingsQuery(Paging, frozen=True):
-    """Which bookings."""
-
-    pool: str | UnsetType = UNSET
-    party: str | UnsetType = UNSET
-    state: States | UnsetType = UNSET
 
 
 async def create(call: Call) -> Booking | Outcome | Refusal:
@@ -131,7 +56,7 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
     answer = await call.hf.book(
         call.path["pool"],
         _party(body.party),
-        body.quantity,
+        body.quantity if body.quantity is not UNSET else len(body.units) or 1,
         quota=body.quota,
         units=body.units,
         if_full=body.if_full,

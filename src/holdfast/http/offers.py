@@ -11,7 +11,7 @@ from msgspec import Meta
 from holdfast import tokens
 from holdfast.clock import to_datetime
 from holdfast.core.refusals import Refusal
-from holdfast.http.bookings import Plain
+from holdfast.http.bodies_of_bookings import Plain
 from holdfast.http.operations import ASKERS, EVERYONE, Call, DryRun, Operation
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown
