@@ -267,6 +267,7 @@ def test_looking_changes_nothing_however_often(admin: Client) -> None:
         f"/v1/bookings/{ann['id']}",
         f"/v1/bookings/{ann['id']}/cancel",
         f"/v1/bookings/{ann['id']}/explain",
+        "/v1/pools/looked-at/stats",
         "/v1/pools/looked-at/line",
         "/v1/pools/looked-at/fill",
     ]

@@ -70,6 +70,20 @@ def test_every_post_of_staff_takes_a_key(admin: Client) -> None:
     assert admin.booking(bea["id"])["position"] == 2
 
 
+def test_the_clock_is_moved_once_by_one_key(admin: Client) -> None:
+    first = admin.ask("POST", "/v1/clock", {"advance_s": 60}, **keyed("tick"))
+    assert admin.ask("POST", "/v1/clock", {"advance_s": 60}, **keyed("tick")) == first
+    assert admin.ask("GET", "/v1/clock") == first
+    assert admin.ask("POST", "/v1/clock", {"advance_s": 61}, expect=422, **keyed("tick"))
+    for wrong in (
+        {},
+        {"advance_s": 1, "now": first["now"]},
+        {"advance_s": -1},
+        {"now": "2001-01-01T00:00:00Z"},
+    ):
+        assert admin.ask("POST", "/v1/clock", wrong, expect=422)["code"] == "invalid"
+
+
 @pytest.mark.parametrize("key", ["", "x" * 201, "tab\there", "ümlaut"])
 def test_a_key_that_is_none_is_refused(admin: Client, key: str) -> None:
     raw = [(b"Idempotency-Key", key.encode())]

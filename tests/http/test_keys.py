@@ -150,6 +150,10 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
     assert admin.ask("GET", "/v1/pools/secret-gig/log?limit=500") == before
     assert admin.ask("POST", f"/v1/offers/{token}/claim")["state"] == "confirmed"
+    # What is there and another's is told in the very words of what is not there at all.
+    for there, nowhere in ((ann["id"], "b" + "0" * 13 + "zzzzzz"), (ann["reference"], "ZZZZZZ")):
+        told = [other_org.get(f"/v1/bookings/{name}").text.replace(name, "…") for name in (there, nowhere)]
+        assert told[0] == told[1]
 
 
 def spellings(path: str, names: dict[str, list[str]]) -> list[str]:

@@ -143,6 +143,11 @@ def test_a_cursor_that_is_not_known_any_more_is_told_to_read_anew(server: Server
             listener.wait("reset")
 
 
+def test_only_looking_whether_there_is_a_stream_opens_none(admin: Client) -> None:
+    answer = admin.head("/v1/stream")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream")
+
+
 def test_another_org_hears_nothing(server: Server, admin: Client, other_org: Client) -> None:
     admin.pool("private", 5, "checkout")
     with listening(server, other_org) as listener:

@@ -37,6 +37,11 @@ async def read(call: Call) -> ClockShape:
 async def advance(call: Call) -> ClockShape:
     """When this answers, all that fell due on the way has happened, in order, each at its own instant."""
     body: ClockBody = call.body
+    if call.key is not None and (before := call.service.clock_moves.get((call.access.org, call.key))):
+        if before[0] != body:
+            detail = "This idempotency key was used before for another request."
+            raise Problem("idempotency_mismatch", detail, "idempotency_key")
+        return before[1]
     if (body.advance_s is None) == (body.now is None):
         raise invalid("advance_s", "Say advance_s or now, one of them.")
     now = call.hf.clock.now()
@@ -48,7 +53,11 @@ async def advance(call: Call) -> ClockShape:
             await call.hf.advance(target)
         except CommandFailed as error:
             raise Problem("failed", str(error)) from error
-    return ClockShape(to_datetime(call.hf.clock.now()))
+    answer = ClockShape(to_datetime(call.hf.clock.now()))
+    if call.key is not None:
+        # A test clock lives and ends with its process, and so do these.
+        call.service.clock_moves[call.access.org, call.key] = (body, answer)
+    return answer
 
 
 OPERATIONS: Final = (

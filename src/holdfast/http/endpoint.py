@@ -70,6 +70,9 @@ class Endpoint:
             await self._refuse(send, visit, of_error(error))
             return
         if isinstance(answer, AsyncIterator):
+            if scope["method"] == "HEAD":
+                await respond(send, visit, 200, b"", operation.media_type.encode())
+                return
             await _stream(send, receive, visit, operation, answer)
             return
         # What only would happen has made nothing.

@@ -15,8 +15,8 @@ from holdfast.http.problems import STATUSES, TITLES, ProblemShape
 from holdfast.shapes import Outcome
 
 _REF: Final = "#/components/schemas/{name}"
-_ALWAYS: Final = ("unauthenticated", "forbidden", "too_many_requests", "unavailable")
-_WITH_BODY: Final = ("invalid", "too_large", "unsupported_media_type")
+_ALWAYS: Final = ("unauthenticated", "forbidden", "invalid", "too_many_requests", "unavailable")
+_WITH_BODY: Final = ("too_large", "unsupported_media_type")
 _WITH_KEY: Final = ("idempotency_mismatch", "idempotency_in_flight", "outcome_unknown")
 _PARAMETERS: Final = {
     "pool": "The pool's id or key.",
@@ -143,7 +143,6 @@ def _responses(operation: Operation, schema_of: dict[Any, Any]) -> dict[str, Any
             responses["200"] = _answer("With dry_run: what would happen", would)
     codes = [*_ALWAYS, *operation.codes]
     codes += _WITH_BODY if operation.body is not None else ()
-    codes += ("invalid",) if operation.query is not None or operation.idempotent else ()
     codes += _WITH_KEY if operation.idempotent else ()
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from holdfast.core.refusals import Refusal
 from holdfast.http.bodies import BODY_MAX
@@ -44,7 +45,7 @@ class Paging(Query, frozen=True):
     """Which page of a list."""
 
     cursor: str = ""
-    limit: int = 100
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
 
 
 class DryRun(Query, frozen=True):
@@ -97,8 +98,6 @@ class Call:
     def limit(self) -> int:
         """How long a page is to be; one more is read, to see whether another follows."""
         asked: int = self.query.limit
-        if not 1 <= asked <= LIMIT_MAX:
-            raise Problem("invalid", f"limit must be a whole number from 1 to {LIMIT_MAX}.", "limit")
         return asked
 
     def on(self, hf: Holdfast) -> Call:

@@ -15,7 +15,6 @@ from typing import Any
 
 import uvicorn
 
-from holdfast.errors import HoldfastError
 from holdfast.http import logs
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
@@ -76,5 +75,5 @@ async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
     service.on_failure = lambda: setattr(server, "should_exit", True)
     async with service.running():
         await server.serve()
-    if isinstance(service.failed, HoldfastError):
+    if service.failed is not None:
         raise service.failed

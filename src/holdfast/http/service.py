@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 from starlette.routing import Route, Router
 
 from holdfast.clock import TestClock
-from holdfast.errors import HoldfastError, SchemaUnknown, SettingsWrong, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
@@ -62,9 +62,10 @@ class Service:
         self.watcher: stream.Watcher
         self.waiting_for = "The database has not been opened yet."
         self.stopping = False
-        self.failed: HoldfastError | None = None
+        self.failed: Exception | None = None
         self.on_failure: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
+        self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
         self.hoarding = Hoarding(settings.holds_per_address_max, settings.holds_per_party_max)
         self.metrics = Metrics()
         self.operations = operations_of(settings)
@@ -100,8 +101,7 @@ class Service:
             except (Unavailable, OSError) as error:
                 self.waiting_for = "The database cannot be reached; trying again."
                 log.warning("waiting for the database: %s", error)
-            except (SchemaUnknown, SettingsWrong) as error:
-                # No patience will mend this.
+            except Exception as error:  # noqa: BLE001  # no patience will mend it: the process ends with it
                 self.failed = error
                 self.on_failure()
                 return
