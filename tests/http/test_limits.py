@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +18,7 @@ LIMITS = {
     "holdfast_burst_per_address": "30",
     "holdfast_holds_per_address_max": "3",
     "holdfast_holds_per_party_max": "2",
+    "holdfast_stream_patience_s": "1",
 }
 
 
@@ -72,6 +75,40 @@ def test_guessing_keys_is_slowed_down(server: Server) -> None:
     assert 429 in statuses
 
 
+def test_a_client_that_takes_nothing_is_dropped_and_can_resume(server: Server, admin: Client) -> None:
+    admin.pool("slow", None, "checkout")
+    key = admin.headers["authorization"]
+    with socket.create_connection(("127.0.0.1", server.port)) as sleepy:
+        sleepy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sleepy.sendall(f"GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\n\r\n".encode())
+        head = sleepy.recv(2000)
+        while b"event: ready" not in head:
+            head += sleepy.recv(2000)
+        last = re.findall(rb"\nid: (\S+)", head)[0].decode()
+        large = {"note": "x" * 9_000, "more": "y" * 9_000, "yet": "z" * 9_000}
+        until = time.monotonic() + 40
+        for n in range(2_000):
+            admin.book("slow", {"id": f"party {n}", "attributes": large})
+            if n % 50 == 49 and open_streams(admin) == 0:
+                break
+            assert time.monotonic() < until
+        made = n + 1
+    headers = {"Last-Event-ID": last}
+    heard: set[str] = set()
+    with admin.stream("GET", "/v1/stream", headers=headers) as answer:
+        for line in answer.iter_lines():
+            assert line != "event: reset"
+            heard.update(re.findall(r'"party":\{"id":"(party \d+)"', line[:2_000]))
+            if len(heard) == made:
+                break
+    assert len(heard) == made
+
+
+def open_streams(admin: Client) -> float:
+    (found,) = re.findall(r"^holdfast_streams (\S+)$", admin.get("/metrics").text, re.MULTILINE)
+    return float(found)
+
+
 def test_buckets_fill_again_and_forget_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.http.limits._NAMES_MAX", 3)
     buckets = Buckets(2, 4)
@@ -91,6 +128,11 @@ def test_the_figures_are_there(server: Server, admin: Client) -> None:
     admin.book("counted", "ann")
     admin.book("counted", "olga", expect=409)
     text = admin.get("/metrics").text
+    deadline = time.monotonic() + 5
+    while "holdfast_waiting 1.0" not in text and time.monotonic() < deadline:
+        # What stands in the database is read every two seconds at most.
+        time.sleep(0.1)
+        text = admin.get("/metrics").text
 
     def figure(name: str) -> float:
         (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)

@@ -201,6 +201,8 @@ def test_a_stop_finishes_what_was_accepted(database_url: str) -> None:
             page = client.ask("GET", "/v1/bookings", params={"pool": "busy", "limit": 500, "cursor": cursor})
             there += [booking["id"] for booking in page["items"]]
             cursor = page["next"]
+        (key_shown,) = client.ask("GET", "/v1/keys")["items"]
     assert set(answered) <= set(there)
+    assert key_shown["last_used_at"] is not None
     # A connection that waited idle for its next request may see it refused; none may lose an answer.
     assert len(there) - len(answered) <= len(cut_off)

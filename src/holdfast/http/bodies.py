@@ -27,6 +27,11 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*?)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>.*?)`")
 
 
+# By type: what a query that says nothing means, and the kinds of its fields. Made once, used for each request.
+_UNASKED: Final[dict[type[Any], Any]] = {}
+_KINDS: Final[dict[type[Any], dict[str, Any]]] = {}
+
+
 class Gone(Exception):
     """Whoever asked has gone away."""
 
@@ -123,6 +128,8 @@ def _wrong(message: str) -> Problem:
 
 def asked(query: bytes, kind: type[Any]) -> Any:
     """The query as a struct; numbers and flags are written as JSON writes them."""
+    if not query:
+        return _UNASKED.get(kind) or _UNASKED.setdefault(kind, kind())
     if len(query) > _QUERY_MAX:
         raise Problem("too_large", "The query is too long.")
     try:
@@ -130,11 +137,15 @@ def asked(query: bytes, kind: type[Any]) -> Any:
     except ValueError:
         raise invalid(None, "The query is not UTF-8, or not a query.") from None
     given = _once(pairs)
-    kinds = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    kinds = _KINDS.get(kind) or _KINDS.setdefault(kind, _kinds(kind))
     try:
         return msgspec.convert({name: _value(item, kinds.get(name)) for name, item in given.items()}, kind)
     except msgspec.ValidationError as error:
         raise _wrong(str(error)) from None
+
+
+def _kinds(kind: type[Any]) -> dict[str, Any]:
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _value(text: str, kind: Any) -> Any:

@@ -65,10 +65,12 @@ class Doorkeeper:
         scheme, _, secret = (authorization or b"").decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             raise _unauthenticated("Send a key: Authorization: Bearer hf_…")
+        if wait := self._wrong.empty_for(address, now):
+            # So many wrong keys came from there that no more are looked up for a while.
+            raise slow_down(wait)
         found = await self._keys.find(secret.strip())
         if found is None:
-            if wait := self._wrong.take(address, now):
-                raise slow_down(wait)
+            self._wrong.take(address, now)
             raise _unauthenticated("This key is not known, or it was revoked.")
         return found
 

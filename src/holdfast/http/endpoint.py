@@ -31,7 +31,6 @@ log = logging.getLogger("holdfast.http")
 _JSON: Final = b"application/json"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _NAMED_MAX: Final = 100
-_SLOW_S: Final = 20.0
 _encoder = msgspec.json.Encoder()
 
 
@@ -73,7 +72,8 @@ class Endpoint:
             if scope["method"] == "HEAD":
                 await respond(send, visit, 200, b"", operation.media_type.encode())
                 return
-            await _stream(send, receive, visit, operation, answer)
+            patient = _patient(send, self._service.settings.stream_patience_s)
+            await _stream(patient, receive, visit, operation, answer)
             return
         # What only would happen has made nothing.
         status = 200 if isinstance(answer, dict) else operation.status
@@ -178,10 +178,18 @@ async def _stream(
 async def _send_parts(send: Send, headers: list[tuple[bytes, bytes]], parts: AsyncIterator[bytes]) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     async for part in parts:
-        # uvicorn waits here while the client's buffers are full.
-        async with asyncio.timeout(_SLOW_S):
-            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": part, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _patient(send: Send, patience_s: float) -> Send:
+    """Sends, but not for ever: uvicorn waits while the client's buffers are full."""
+
+    async def send_in_time(message: dict[str, Any]) -> None:
+        async with asyncio.timeout(patience_s):
+            await send(message)
+
+    return send_in_time
 
 
 async def _gone(receive: Any) -> None:

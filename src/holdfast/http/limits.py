@@ -43,6 +43,13 @@ class Buckets:
             self._left.popitem(last=False)
         return wait
 
+    def empty_for(self, name: Hashable, now: float) -> float:
+        """After how many seconds there will be a token again; 0 if there is one. Takes none."""
+        if name not in self._left or self._rate <= 0:
+            return 0.0
+        left, at = self._left[name]
+        return max(0.0, (1 - left) / self._rate - (now - at))
+
 
 def slow_down(wait_s: float) -> Problem:
     seconds = max(1, math.ceil(wait_s))

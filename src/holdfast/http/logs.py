@@ -8,8 +8,10 @@ from typing import Final
 
 import msgspec
 
+from holdfast.errors import SettingsWrong
 from holdfast.http import instants
 
+LEVELS: Final = ("debug", "info", "warning", "error")
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -30,11 +32,13 @@ class JsonLines(logging.Formatter):
         return _encoder.encode(line).decode()
 
 
-def set_up(level: int = logging.INFO) -> None:
-    """Everything goes to stderr, in lines of JSON."""
+def set_up(level: str) -> None:
+    """Everything goes to stderr, in lines of JSON. Raises SettingsWrong."""
+    if level not in LEVELS:
+        raise SettingsWrong(f"HOLDFAST_LOG_LEVEL must be one of {', '.join(LEVELS)}, not {level!r}")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers, root.level = [handler], logging.WARNING
-    logging.getLogger("holdfast").setLevel(level)
+    logging.getLogger("holdfast").setLevel(level.upper())
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

@@ -58,19 +58,24 @@ class Metrics:
         self.ready = Gauge("holdfast_ready", "1 if the database is open.", registry=home)
         self._standing = {name: Gauge(name, text, registry=home) for name, text in _STANDING.items()}
         self._read_at = -_FRESH_S
+        self._counters: dict[tuple[str, int], Any] = {}
 
     def visited(self, visit: Visit, took_s: float) -> None:
-        self.requests.labels(visit.operation, str(visit.status)).inc()
+        key = (visit.operation, visit.status)
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self.requests.labels(visit.operation, str(visit.status))
+        counter.inc()
         self.request_s.observe(took_s)
 
     async def refresh(self, service: Service) -> None:
         """Read what stands in the database, unless that was done just now."""
         self.ready.set(service.hf is not None)
+        self.streams.set(service.watcher.streams if service.hf is not None else 0)
         now = asyncio.get_running_loop().time()
         if service.hf is None or now < self._read_at + _FRESH_S:
             return
         self._read_at = now
-        self.streams.set(service.watcher.streams)
         try:
             found = await service.hf.store.reader().rows("standing_figures", service.hf.clock.now())
         except HoldfastError:

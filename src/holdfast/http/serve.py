@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 
 from holdfast.http import logs
+from holdfast.http.components import COMPONENTS
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
 
@@ -43,9 +44,9 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def run(settings: Settings, components: Sequence[Make] = ()) -> None:
+def run(settings: Settings, components: Sequence[Make] = COMPONENTS) -> None:
     """Serve until a signal comes. Raises SchemaUnknown or SettingsWrong, where waiting will not help."""
-    logs.set_up()
+    logs.set_up(settings.log_level)
     if sys.platform == "win32":
         asyncio.run(serve(settings, components))
     else:

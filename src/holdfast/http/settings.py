@@ -27,7 +27,9 @@ class Settings:
     holds_per_address_max: int = 20
     holds_per_party_max: int = 10
     streams_max: int = 1_000
+    stream_patience_s: int = 20
     graceful_stop_s: int = 10
+    log_level: str = "info"
     proxies: str = ""
     """Addresses of proxies whose X-Forwarded-For is believed, with commas between them."""
 
