@@ -75,8 +75,12 @@ class Server:
         self.process.kill()
         self.process.wait(30)
 
-    def log(self) -> str:
-        return Path(self._log.name).read_text()
+    def log(self, until: str = "") -> str:
+        """All it has logged, once that has this in it: a line is written just after its answer."""
+        deadline = time.monotonic() + 5
+        while until not in (told := Path(self._log.name).read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return told
 
     def __enter__(self) -> Server:
         return self if self.process is not None else self.start()

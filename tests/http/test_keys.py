@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
+from holdfast.cli.main import app
 from tests.database import ask
 from tests.http.server import Client, Server, make_key
 
@@ -199,7 +198,7 @@ def test_no_key_and_no_token_is_in_the_database_or_the_log(server: Server, admin
         client.ask("POST", f"/v1/offers/{token}/claim", headers={"Idempotency-Key": "quiet"})
     tables = ("api_keys", "bookings", "offers", "log", "outbox", "requests", "pools", "stream")
     dumped = "".join(str(asyncio.run(ask(server.url, f"SELECT * FROM {table}"))) for table in tables)
-    log = server.log()
+    log = server.log("claim_offer")
     assert ann["id"] in dumped
     assert "claim_offer" in log
     for hidden in (secret, token, ann["edit_token"], token.split(".")[1]):
@@ -207,10 +206,13 @@ def test_no_key_and_no_token_is_in_the_database_or_the_log(server: Server, admin
         assert hidden not in log
 
 
-def test_the_command_line_makes_lists_and_revokes_keys(server: Server) -> None:
+def test_the_command_line_makes_lists_and_revokes_keys(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
     def holdfast(*words: str) -> str:
-        command = [sys.executable, "-m", "holdfast", *words, "--database", server.url]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        capsys.readouterr()
+        app([*words, "--database", server.url], standalone_mode=False)
+        return capsys.readouterr().out
 
     last = holdfast("key", "create", "--role", "staff", "--name", "desk", "--org", "cli").splitlines()[-1]
     with server.client(last) as client:

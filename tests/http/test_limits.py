@@ -152,7 +152,7 @@ def test_the_figures_are_there(server: Server, admin: Client) -> None:
 
 def test_logs_are_json_and_name_the_request(server: Server, admin: Client) -> None:
     admin.get("/v1/pools", headers={"X-Request-ID": "find-me"})
-    lines = [json.loads(line) for line in server.log().splitlines()]
+    lines = [json.loads(line) for line in server.log("find-me").splitlines()]
     (line,) = [line for line in lines if line.get("request_id") == "find-me"]
     assert (line["operation"], line["status"], line["org"]) == ("list_pools", 200, "default")
     assert line["at"].endswith("Z")

@@ -78,7 +78,7 @@ def test_no_lie_in_the_document_and_no_server_error(
     admin.pool("there")
     # Every boundary that the document speaks of is tried on SQLite; whatever reaches a database, on both.
     phases = "coverage,fuzzing" if server.url.startswith("sqlite") else "fuzzing"
-    options = ("--phases", phases, "--max-examples", "4")
+    options = ("--phases", phases, "--max-examples", "3")
     found = schemathesis(server, admin, tmp_path, document, *options)
     assert found.returncode == 0, found.stdout
     assert "401" not in found.stdout

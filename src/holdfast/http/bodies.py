@@ -27,7 +27,7 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*?)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>.*?)`")
 
 
-# By type: what a query that says nothing means, and the kinds of its fields. Made once, used for each request.
+# By type: what a query that says nothing means, and the kinds of its fields. Made once, used often.
 _UNASKED: Final[dict[type[Any], Any]] = {}
 _KINDS: Final[dict[type[Any], dict[str, Any]]] = {}
 
