@@ -59,6 +59,8 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     }.items():
         problem = public.book("open-house", "bea", expect=403, **{field: value})
         assert (problem["code"], problem["field"]) == ("forbidden", field)
+    path = f"/v1/bookings/{mine['edit_token']}/cancel?dry_run=true"
+    assert public.ask("POST", path, expect=403)["field"] == "dry_run"
     waiting = public.book("open-house", "bea")
     admin.act(mine["id"], "cancel")
     assert public.booking(waiting["edit_token"])["offer"] is None

@@ -31,7 +31,10 @@ def server(module_url: str) -> Iterator[Server]:
 def test_a_bot_cannot_hold_every_seat_and_a_person_still_gets_one(server: Server, admin: Client) -> None:
     admin.pool("tickets", 10, "checkout")
     with server.client(make_key(server.url, "public")) as bot:
-        made = [bot.book("tickets", f"bot {n}") for n in range(3)]
+        made = [bot.book("tickets", f"bot {n}") for n in range(2)]
+        path, keyed = "/v1/pools/tickets/bookings", {"Idempotency-Key": "third"}
+        made += [bot.ask("POST", path, {"party": "bot 2"}, expect=201, headers=keyed)]
+        assert bot.ask("POST", path, {"party": "bot 2"}, expect=201, headers=keyed) == made[2]
         for n in range(3, 8):
             answer = bot.post("/v1/pools/tickets/bookings", json={"party": f"bot {n}"})
             assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")

@@ -51,8 +51,10 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
         if getattr(body, name):
             call.must_be_staff(name)
     by = call.by_staff if body.opening is not None or body.confirmed else call.by()
-    if call.access.role == PUBLIC and (full := call.service.hoarding.refusal(call, _party_id(body))):
-        return full
+    if call.access.role == PUBLIC:
+        full = call.service.hoarding.refusal(call, _party_id(body))
+        if full and not await _answered_before(call):
+            return full
     answer = await call.hf.book(
         call.path["pool"],
         _party(body.party),
@@ -70,6 +72,12 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
     if call.access.role == PUBLIC:
         call.service.hoarding.note(call, answer)
     return shown(answer, call, made=True)
+
+
+async def _answered_before(call: Call) -> bool:
+    """Whether this request was answered before: then it is answered again, whatever the limits say now."""
+    known = call.key and await call.hf.store.reader().each("requests_by_key", [(call.access.org, call.key)])
+    return bool(known)
 
 
 def _party_id(body: NewBooking) -> str:

@@ -114,6 +114,8 @@ class Endpoint:
 
     async def _ask(self, operation: Operation, call: Call) -> Any:
         if operation.may_rehearse and call.query.dry_run:
+            # It tells of others: who would be offered what, and who would be told.
+            call.must_be_staff("dry_run")
             answer: Any = await call.hf.dry_run(lambda hf: operation.handle(call.on(hf)))
         else:
             answer = await operation.handle(call)
