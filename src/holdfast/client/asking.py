@@ -70,7 +70,9 @@ class Asking:
     async def _lines(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[str]:
         """The lines of a stream, for as long as it lasts."""
         timeout = httpx.Timeout(15.0, read=60.0)
-        async with self._http.stream("GET", path, headers=dict(headers), timeout=timeout) as answer:
+        async with self._http.stream(
+            method="GET", url=path, headers=dict(headers), timeout=timeout
+        ) as answer:
             if answer.status_code != 200:
                 await answer.aread()
                 raise _failure(answer)

@@ -37,7 +37,7 @@ class _Blocking(AsyncClient):
 
     async def _lines(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[str]:
         timeout = httpx.Timeout(15.0, read=60.0)
-        with self._blocking.stream("GET", path, headers=dict(headers), timeout=timeout) as answer:
+        with self._blocking.stream(method="GET", url=path, headers=dict(headers), timeout=timeout) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise _failure(answer)
