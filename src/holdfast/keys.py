@@ -105,6 +105,10 @@ class Keys:
         found = await self._store.reader().rows("read_keys", org, after, min(limit, _PAGE_MAX))
         return [_key(row) for row in found]
 
+    async def any(self) -> bool:
+        """Whether there is a key at all that lets somebody in."""
+        return bool(await self._store.reader().rows("any_key"))
+
     async def revoke(self, org: str, key: str) -> ApiKey | Refusal:
         """End a key, for good."""
         found = await self._run("revoke_key", org, key, self._clock.now())

@@ -167,6 +167,13 @@ def test_units_are_opened_taken_by_label_and_closed(admin: Client) -> None:
     assert admin.book("row", "ann", units=["12B"])["units"] == ["12B"]
     problem = admin.book("row", "bea", units=["12B"], expect=409)
     assert (problem["code"], problem["units"]) == ("unit_taken", ["12B"])
+    listed = admin.ask("GET", "/v1/pools/row/units?limit=2")
+    assert [(unit["label"], bool(unit["booking"])) for unit in listed["items"]] == [
+        ("12A", False),
+        ("12B", True),
+    ]
+    rest = admin.ask("GET", f"/v1/pools/row/units?cursor={listed['next']}")
+    assert ([unit["label"] for unit in rest["items"]], rest["next"]) == (["12/C"], None)
     assert admin.ask("DELETE", "/v1/pools/row/units/12B", expect=409)["code"] == "unit_taken"
     left = admin.ask("DELETE", "/v1/pools/row/units/12%2FC")
     assert left["quotas"][0]["size"] == 2

@@ -16,6 +16,7 @@ from holdfast.core.refusals import Refusal
 from holdfast.http.offers import OfferShape
 from holdfast.http.operations import Page
 from holdfast.http.pools import LogEntry, OpeningShape, Stats
+from holdfast.http.units import UnitShape
 from holdfast.keys import ApiKey
 from holdfast.shapes import Booking, Explanation, Outcome, PoolState
 
@@ -67,6 +68,10 @@ class AsyncClient(Asking):
         """Open more units."""
         path = f"/v1/pools/{_name(pool)}/units"
         return await self._ask(PoolState, "POST", path, {"units": list(units)}, key=idempotency_key)
+
+    async def units(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[UnitShape] | Refusal:
+        query = {"cursor": cursor, "limit": limit}
+        return await self._ask(Page[UnitShape], "GET", f"/v1/pools/{_name(pool)}/units", query=query)
 
     async def close_unit(self, pool: str, label: str, *, idempotency_key: Key = None) -> PoolState | Refusal:
         """Take a free unit away."""

@@ -93,6 +93,7 @@ class Client:
     pool = _sync(AsyncClient.pool)
     pools = _sync(AsyncClient.pools)
     add_units = _sync(AsyncClient.add_units)
+    units = _sync(AsyncClient.units)
     close_unit = _sync(AsyncClient.close_unit)
     fill = _sync(AsyncClient.fill)
     line = _sync(AsyncClient.line)

@@ -95,7 +95,12 @@ class Service:
         while not done.is_set():
             try:
                 async with self._opened():
-                    log.info("ready to serve")
+                    log.info(
+                        "ready to serve",
+                        extra={"address": f"http://{self.settings.host}:{self.settings.port}"},
+                    )
+                    if not await self.keys.any():
+                        log.warning("nobody has a key yet: holdfast key create --role admin --name NAME")
                     await done.wait()
                 return
             except (Unavailable, OSError) as error:

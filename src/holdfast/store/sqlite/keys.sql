@@ -8,6 +8,9 @@ SELECT id, org, name, role, hint, created_at, last_used_at, revoked_at FROM api_
 SELECT id, org, name, role, hint, created_at, last_used_at, revoked_at FROM api_keys
 WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3;
 
+-- name: any_key
+SELECT id FROM api_keys WHERE revoked_at IS NULL LIMIT 1;
+
 -- name: insert_key
 INSERT INTO api_keys (id, org, name, role, digest, hint, request, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
