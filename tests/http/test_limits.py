@@ -19,6 +19,7 @@ LIMITS = {
     "holdfast_holds_per_address_max": "3",
     "holdfast_holds_per_party_max": "2",
     "holdfast_stream_patience_s": "1",
+    "holdfast_origins": "https://www.example.org",
 }
 
 
@@ -159,6 +160,15 @@ def test_logs_are_json_and_name_the_request(server: Server, admin: Client) -> No
     (line,) = [line for line in lines if line.get("request_id") == "find-me"]
     assert (line["operation"], line["status"], line["org"]) == ("list_pools", 200, "default")
     assert line["at"].endswith("Z")
+
+
+def test_only_named_web_sites_may_ask_from_a_browser(admin: Client) -> None:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    for origin, status in (("https://www.example.org", 200), ("https://evil.example", 400)):
+        answer = admin.options("/v1/pools", headers={"Origin": origin, **asked})
+        assert answer.status_code == status
+        seen = admin.get("/v1/pools", headers={"Origin": origin}).headers.get("access-control-allow-origin")
+        assert seen == (origin if status == 200 else None)
 
 
 def test_a_setting_that_cannot_be_is_refused_in_one_line(module_url: str) -> None:

@@ -76,9 +76,9 @@ def test_no_lie_in_the_document_and_no_server_error(
     server: Server, admin: Client, document: Any, tmp_path: Path
 ) -> None:
     admin.pool("there")
-    # Every boundary that the document speaks of is tried on SQLite; whatever reaches a database, on both.
-    phases = "coverage,fuzzing" if server.url.startswith("sqlite") else "fuzzing"
-    options = ("--phases", phases, "--max-examples", "3")
+    # Every boundary that the document speaks of on one database, and anything at all on the other.
+    phases = "coverage" if server.url.startswith("sqlite") else "fuzzing"
+    options = ("--phases", phases, "--max-examples", "4")
     found = schemathesis(server, admin, tmp_path, document, *options)
     assert found.returncode == 0, found.stdout
     assert "401" not in found.stdout

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import uvicorn
+from starlette.middleware.cors import CORSMiddleware
 
 from holdfast.http import logs
 from holdfast.http.components import COMPONENTS
@@ -55,10 +56,23 @@ def run(settings: Settings, components: Sequence[Make] = COMPONENTS) -> None:
         uvloop.run(serve(settings, components))
 
 
+def _with_origins(service: Service, settings: Settings) -> Any:
+    """The application; where web sites of other origins may ask, browsers are told so."""
+    if not settings.origins:
+        return service
+    return CORSMiddleware(
+        service,
+        allow_origins=[origin.strip() for origin in settings.origins.split(",")],
+        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+        expose_headers=["Retry-After", "X-Request-ID"],
+    )
+
+
 async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
     service = Service(settings, components)
     config = uvicorn.Config(
-        service,
+        _with_origins(service, settings),
         host=settings.host,
         port=settings.port,
         lifespan="off",

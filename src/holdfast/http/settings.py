@@ -30,6 +30,8 @@ class Settings:
     stream_patience_s: int = 20
     graceful_stop_s: int = 10
     log_level: str = "info"
+    origins: str = ""
+    """Origins of web sites whose scripts may ask, with commas between them."""
     proxies: str = ""
     """Addresses of proxies whose X-Forwarded-For is believed, with commas between them."""
 
