@@ -37,6 +37,11 @@ BODIES = {
     "a NaN": b'{"party": "ann", "quantity": NaN}',
     "an infinity": b'{"party": {"id": "ann", "attributes": {"x": Infinity}}}',
     "a number too large to be one": b'{"party": {"id": "ann", "attributes": {"x": 1e400}}}',
+    "a number of many digits": b'{"party": "ann", "quantity": ' + b"1" * 60_000 + b"}",
+    "a number of many digits deep inside": b'{"party": {"id": "ann", "attributes": {"x": '
+    + b"1" * 6_000
+    + b"}}}",
+    "a number that scripts cannot hold": b'{"party": {"id": "ann", "attributes": {"x": 9007199254740993}}}',
     "a NUL": b'{"party": "a\\u0000nn"}',
     "a NUL deep inside": b'{"party": {"id": "ann", "attributes": {"x": ["\\u0000"]}}}',
     "half a surrogate": b'{"party": "\\ud800"}',
