@@ -15,7 +15,7 @@ import msgspec
 from holdfast import inputs
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.model import IN_PLAY, Party
-from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.door import Door
 from holdfast.shapes import Booking
 from holdfast.store import rows
@@ -69,8 +69,7 @@ class DetailCommands(Door):
         known = await tx.each("requests_by_key", [(self.org, request)]) if request is not None else ()
         if known:
             if bytes(known[0][2]) != digest:
-                sentence = "This idempotency key was used before for another request."
-                return Refusal("idempotency_mismatch", sentence, "idempotency_key")
+                return idempotency_mismatch()
             before = decode_answer(known[0][3])
             assert isinstance(before, Booking | Refusal)
             return before

@@ -20,7 +20,7 @@ from holdfast.clock import Clock
 from holdfast.core import commands as c
 from holdfast.core.decide import decide
 from holdfast.core.model import Instant
-from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.core.view import Need, View
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.lane import Job, Lane
@@ -336,8 +336,7 @@ class _Batch:
         if digest == job.digest:
             self.answers.append((job, handed_over(decode_answer(answer), job.command, self._engine.secret)))
         else:
-            sentence = "This idempotency key was used before for another request."
-            self.answers.append((job, Refusal("idempotency_mismatch", sentence, "idempotency_key")))
+            self.answers.append((job, idempotency_mismatch()))
         return True
 
     def _keep(self, job: Job, answer: Answer) -> None:

@@ -18,7 +18,7 @@ import msgspec
 from holdfast import inputs
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.model import Instant
-from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.shapes import optional_datetime
 from holdfast.store.base import Row, Store
 
@@ -90,8 +90,7 @@ class Keys:
             return None
         key = _key(found[0])
         if (key.role, key.name) != (role, name):
-            sentence = "This idempotency key was used before for another request."
-            return Refusal("idempotency_mismatch", sentence, "idempotency_key")
+            return idempotency_mismatch()
         fresh = msgspec.structs.replace(key, last_used_at=None, revoked_at=None)
         return msgspec.structs.replace(fresh, secret=self._new_secret(org, request))
 

@@ -59,6 +59,11 @@ def unknown(what: str, name: object) -> Refusal:
     return Refusal("unknown", f"There is no {what} {name!r} here.", what)
 
 
+def idempotency_mismatch() -> Refusal:
+    sentence = "This idempotency key was used before for another request."
+    return Refusal("idempotency_mismatch", sentence, "idempotency_key")
+
+
 def not_enough_room(requested: int, available: int) -> Refusal:
     sentence = f"Not enough seats available. Requested: {requested}, Available: {available}"
     return Refusal("not_enough_room", sentence, "quantity", {"requested": requested, "available": available})

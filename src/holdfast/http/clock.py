@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from holdfast.clock import from_datetime, to_datetime
+from holdfast.core.refusals import Refusal, idempotency_mismatch
 from holdfast.errors import CommandFailed
 from holdfast.http.bodies_of_pools import Moment
 from holdfast.http.operations import READERS, STAFFS, Body, Call, Operation
@@ -34,13 +35,12 @@ async def read(call: Call) -> ClockShape:
     return ClockShape(to_datetime(call.hf.clock.now()))
 
 
-async def advance(call: Call) -> ClockShape:
+async def advance(call: Call) -> ClockShape | Refusal:
     """When this answers, all that fell due on the way has happened, in order, each at its own instant."""
     body: ClockBody = call.body
     if call.key is not None and (before := call.service.clock_moves.get((call.access.org, call.key))):
         if before[0] != body:
-            detail = "This idempotency key was used before for another request."
-            raise Problem("idempotency_mismatch", detail, "idempotency_key")
+            return idempotency_mismatch()
         return before[1]
     if (body.advance_s is None) == (body.now is None):
         raise invalid("advance_s", "Say advance_s or now, one of them.")
