@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from tests.http.server import Client
+from tests.http.server import Client, Server
 
 QUANTITIES: list[Any] = [0, -1, 1.5, 1.0, "2", True, 2**31, 2**63, None, [1], {"n": 1}]
 
@@ -137,6 +138,24 @@ def test_nothing_at_an_address_and_no_such_method_are_problems_too(admin: Client
     assert admin.ask("GET", "/v1/pools/a%2F..%2Fb", expect=404)
     assert admin.ask("GET", "/v1/pools/%ff", expect=404)
     assert admin.ask("GET", "/v1/bookings/%00", expect=404)
+
+
+def test_names_that_no_database_can_keep_are_unknown_everywhere(server: Server, admin: Client) -> None:
+    """In every path and every query of the API: refused, and no error of ours."""
+    asked = 0
+    for path, operations in admin.ask("GET", "/openapi.json")["paths"].items():
+        for method, operation in operations.items():
+            if "{" in path:
+                spelled = re.sub(r"\{\w+\}", "%00", path)
+                assert admin.request(method.upper(), spelled, json={}).status_code == 404, (method, path)
+                asked += 1
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "query":
+                    spelled = re.sub(r"\{\w+\}", "strict", path) + f"?{parameter['name']}=a%00b"
+                    assert admin.request(method.upper(), spelled).status_code == 422, (method, spelled)
+                    asked += 1
+    assert asked > 50
+    assert '"level":"error"' not in server.log()
 
 
 def test_an_answer_names_the_request(admin: Client) -> None:

@@ -137,6 +137,9 @@ def asked(query: bytes, kind: type[Any]) -> Any:
     except ValueError:
         raise invalid(None, "The query is not UTF-8, or not a query.") from None
     given = _once(pairs)
+    for name, value in given.items():
+        if "\x00" in name + value:
+            raise invalid(name.replace("\x00", ""), "The query has a character that cannot be kept.")
     kinds = _KINDS.get(kind) or _KINDS.setdefault(kind, _kinds(kind))
     try:
         return msgspec.convert({name: _value(item, kinds.get(name)) for name, item in given.items()}, kind)

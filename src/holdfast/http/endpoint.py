@@ -19,7 +19,7 @@ from holdfast.errors import CommandFailed, HoldfastError
 from holdfast.http import bodies
 from holdfast.http.instants import in_utc
 from holdfast.http.operations import Call, Nothing, Operation, Query
-from holdfast.http.problems import MEDIA_TYPE, Problem, of_error, of_refusal
+from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
 from holdfast.http.visit import Send, Visit
 from holdfast.shapes import Booking, Outcome
 
@@ -88,6 +88,9 @@ class Endpoint:
         service.throttle(access, visit.address, now)
         if access.role not in operation.roles:
             raise Problem("forbidden", f"A key with the role {access.role} may not do this.")
+        if any("\x00" in name for name in scope["path_params"].values()):
+            # No database can keep it, so nothing is called that.
+            raise not_found()
         query = bodies.asked(scope["query_string"], operation.query or Query)
         body = None
         if operation.body is not None:

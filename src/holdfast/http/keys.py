@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import ADMINS, Body, Call, Operation, Page, Paging, page
+from holdfast.http.pools import wrong_cursor
 from holdfast.keys import ApiKey
 
 
@@ -24,6 +26,8 @@ async def create(call: Call) -> ApiKey | Refusal:
 
 async def every(call: Call) -> Page[ApiKey]:
     limit = call.limit()
+    if call.query.cursor and not re.fullmatch("k[0-9a-f]{16}", call.query.cursor):
+        raise wrong_cursor()
     found = await call.service.keys.page(call.access.org, call.query.cursor, limit + 1)
     return page(found, limit, lambda key: key.id)
 
