@@ -45,6 +45,10 @@ def _sections(command: Any, name: str, parent: Any) -> Iterator[str]:
 PAGES: dict[str, Callable[[], str]] = {}
 if importlib.util.find_spec("holdfast.cli"):
     PAGES["docs/reference/cli.md"] = cli_reference
+if importlib.util.find_spec("holdfast.http"):
+    from testbed.api_reference import api_reference
+
+    PAGES["docs/reference/api.md"] = api_reference
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from holdfast.clock import Clock
 from holdfast.core import commands as c
 from holdfast.core.decide import decide
 from holdfast.core.model import Instant
-from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
 from holdfast.lane import Job
@@ -47,6 +47,8 @@ class Batch:
         self.set_aside: list[Job] = []
         self.pools: dict[int, Loaded] = {}
         self.rows_loaded = 0
+        # How long it took to write and commit.
+        self.commit_s = 0.0
         self.writer = Writer()
         self._store = store
         self._memory = memory
@@ -59,14 +61,17 @@ class Batch:
 
     async def carry_out(self) -> None:
         """Lock, load, decide, write and commit."""
+        time = asyncio.get_running_loop().time
         tx = await self._store.begin()
         try:
             await self._decide_all(tx)
+            began = time()
             await self._write(tx)
+            self.commit_s = time() - began
         except BaseException:
             await tx.rollback()
             raise
-        for loaded in self._changed():
+        for loaded in self.changed:
             self._memory.keep(loaded)
 
     async def _decide_all(self, tx: Transaction) -> None:
@@ -190,8 +195,7 @@ class Batch:
         if digest == job.digest:
             self.answers.append((job, handed_over(decode_answer(answer), job.command, self._secret)))
         else:
-            sentence = "This idempotency key was used before for another request."
-            self.answers.append((job, Refusal("idempotency_mismatch", sentence, "idempotency_key")))
+            self.answers.append((job, idempotency_mismatch()))
         return True
 
     def _keep(self, job: Job, answer: Answer) -> None:
@@ -232,13 +236,14 @@ class Batch:
                     await asyncio.sleep(0)
         except Need:
             return False
-        for loaded in self._changed():
+        for loaded in self.changed:
             self._memory.keep(loaded)
         return True
 
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
-        changed = self._changed()
+        changed, time = self.changed, asyncio.get_running_loop().time
+        began = time()
         tx = await self._store.begin()
         try:
             if self.writer.is_plain(changed):
@@ -249,6 +254,7 @@ class Batch:
         except BaseException:
             await tx.rollback()
             raise
+        self.commit_s = time() - began
 
     async def _write_if_still_so(self, tx: Transaction) -> None:
         if not await still_so(tx, self._seen):
@@ -269,11 +275,13 @@ class Batch:
         times = [loaded.view.due_at for loaded in pools if loaded.view.due_at != loaded.due_at]
         return min((due_at for due_at in times if due_at is not None), default=None)
 
-    def _changed(self) -> list[Loaded]:
+    @property
+    def changed(self) -> list[Loaded]:
+        """The pools that this batch has changed."""
         return [loaded for loaded in self.pools.values() if loaded.changed]
 
     async def _write(self, tx: Transaction) -> None:
-        changed = self._changed()
+        changed = self.changed
         if changed or self.writer.requests:
             await self.writer.write(tx, changed)
             await tx.commit()

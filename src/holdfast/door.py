@@ -41,6 +41,12 @@ class Door:
         self._ours: set[int] = set()
         self._rehearses = False
 
+    def for_org(self, org: str) -> Self:
+        """The same open database, lane and ticker, as another org sees it."""
+        view = copy(self)
+        view.org, view._pools, view._ours = org, {}, set()
+        return view
+
     async def dry_run(self, ask: Callable[[Self], Awaitable[object]]) -> Outcome | Refusal:
         """What any command would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.
 

@@ -25,6 +25,7 @@ from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.lane import BATCH_MAX, Job, Lane
+from holdfast.observe import Observer
 from holdfast.store.base import Store, Transaction
 from holdfast.store.loaded import Memory
 
@@ -56,6 +57,7 @@ class Engine:
         # Called after each commit that has put messages into the outbox, if somebody here sends them.
         self.on_messages: Callable[[], None] | None = None
         self.memory = Memory()
+        self.observer = Observer()
         self._on_due = on_due
         self._look_up = 0
         self._wary = 0
@@ -260,6 +262,8 @@ class Engine:
             self._on_due(due_at)
         if batch.writer.has_messages and self.on_messages is not None:
             self.on_messages()
+        if batch.changed:
+            self.observer.committed(len(batch.jobs), len(batch.changed), batch.commit_s)
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
@@ -277,5 +281,6 @@ class Engine:
         """Answer a job, once: its caller may have gone away meanwhile, and it is finished all the same."""
         if not job.finished:
             job.finished = True
+            self.observer.answered(job.command, value)
             job.fail(value) if isinstance(value, Exception) else job.answer(value)
             self.lane.done(job)

@@ -35,6 +35,8 @@ NAME_MAX: Final = 500
 STATES: Final = (WAITING, OFFERED, HELD, CONFIRMED, *sorted(ENDED))
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _ATTRIBUTES_MAX: Final = 100
+# Within these every sum of an instant and a length is an instant that can be shown.
+_YEARS: Final = (1900, 9900)
 
 
 class Bad(Exception):  # never leaves the package: `refused` makes it a value
@@ -140,6 +142,8 @@ def instant(value: object, field: str) -> Instant | None:
             raise Bad(field, f"{field} must be an instant in ISO 8601.") from None
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise Bad(field, f"{field} must be an instant with a time zone.")
+    if not _YEARS[0] <= value.year <= _YEARS[1]:
+        raise Bad(field, f"{field} must be in the years {_YEARS[0]} to {_YEARS[1]}.")
     try:
         if not local_times.exists(value):
             raise Bad(field, f"In {field}: {local_times.problem(value, value.tzinfo)}")

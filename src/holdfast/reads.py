@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,7 +11,7 @@ from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.explain import explain
-from holdfast.core.model import OFFERED, WAITING, Tally
+from holdfast.core.model import OFFERED, WAITING, Offer, Tally
 from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
@@ -137,6 +138,11 @@ class Reads:
         )
         return await self._shaped(await self.view(pool_id), found) if found else []
 
+    async def bookings_of(self, pool_id: int, numbers: Sequence[int]) -> list[Booking]:
+        """Some bookings of a pool, by number."""
+        found = await self._store.reader().each("bookings_by_number", [(pool_id, n) for n in numbers])
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
     async def line(self, pool_id: int, after: int = 0, limit: int = 100) -> list[Booking]:
         """The line from behind a position, in order."""
         reader = self._store.reader()
@@ -149,6 +155,26 @@ class Reads:
             place = found[0][0]
         found = await reader.rows("read_line", pool_id, place, limit)
         return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def line_behind(self, pool_id: int, number: int, limit: int) -> list[Booking]:
+        """The line from behind a booking, or for number 0 from the head. It may have left meanwhile."""
+        reader, place = self._store.reader(), _LOWEST
+        if number:
+            found = await reader.each("bookings_by_number", [(pool_id, number)])
+            if not found:
+                return []
+            place = rows.booking_of(found[0]).place
+        found = await reader.rows("read_line", pool_id, place, min(limit, PAGE_MAX))
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def offer(self, pool_id: int, number: int, seq: int, org: str) -> Offer | None:
+        """One offer of an org's booking, live or not."""
+        reader = self._store.reader()
+        owner = await reader.rows("pool_org", pool_id)
+        if not owner or owner[0][0] != org:
+            return None
+        found = await reader.each("offers_by_key", [(pool_id, number, seq)])
+        return rows.offer_of(found[0]) if found else None
 
     async def position(self, pool_id: int, number: int) -> int | None:
         """One's own position, as cheaply as it can be had: two index lookups, however long the line is."""

@@ -70,6 +70,7 @@ class SyncHoldfast:
     book = _sync(Holdfast.book)
     dry_run = _sync(Holdfast.dry_run)
     confirm = _sync(Holdfast.confirm)
+    change_booking = _sync(Holdfast.change_booking)
     cancel = _sync(Holdfast.cancel)
     extend = _sync(Holdfast.extend)
     claim = _sync(Holdfast.claim)

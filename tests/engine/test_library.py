@@ -58,6 +58,9 @@ async def story(hf: Told) -> None:
     await hf.confirm(ann.id)
     await hf.extend(bea.id, 60)
     await hf.confirm("nobody")
+    await hf.change_booking(
+        dan.id, name="Dan", contacts={"email": "dan@example.org"}, answers={"diet": "any"}
+    )
     await hf.move(dan.id, "front", why="was here first")
     await hf.move(cyd.id, after=dan.id)
     await hf.cancel(bea.id)

@@ -99,6 +99,20 @@ async def test_orgs_may_use_the_same_keys(ours: Holdfast, theirs: Holdfast) -> N
     assert [pool.org for pool in await ours.pools()] == ["default"]
 
 
+async def test_one_open_database_serves_many_orgs(ours: Holdfast) -> None:
+    """A view of another org shares the lane and the ticker, and nothing that was looked up."""
+    mine = granted(await ours.book("gig", "ann"))
+    theirs = ours.for_org("theirs")
+    assert theirs.engine is ours.engine
+    for answer in (await theirs.pool("gig"), await theirs.booking(mine.id), await theirs.cancel(mine.id)):
+        assert isinstance(answer, Refusal)
+        assert answer.code == "unknown"
+    granted(await theirs.create_pool("gig", preset="checkout", quotas={"main": 7}))
+    assert granted(await theirs.room("gig")) == {"main": 7}
+    assert granted(await ours.room("gig")) == {"main": 0}
+    assert ours.org == "default"
+
+
 async def test_one_ticker_serves_the_whole_database(ours: Holdfast, theirs: Holdfast) -> None:
     """Time passes for everybody: what is due in one org is done by whoever is awake."""
     mine = granted(await ours.book("gig", "ann"))

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.keys import Keys
 from holdfast.store.queries import load_migrations
 from tests.database import Ask, asking, dialect_of, opened
 
@@ -23,6 +24,11 @@ BOOKING = """
         priority, wants_key, units, offer_seq, offer_quantity, attempts, round, expires_at, created_at,
         updated_at
     FROM bookings WHERE state = 'waiting' LIMIT 1
+"""
+
+KEY = """
+    INSERT INTO api_keys (id, org, name, role, digest, hint, request, created_at)
+    SELECT 'another', org, name, role, {digest}, hint, {request}, created_at FROM api_keys
 """
 
 
@@ -70,6 +76,12 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
         None,
     ),
     "contact_notifier": ("INSERT INTO staff_contacts VALUES ('o', 'c', 'pigeon', 'coo', 'en', 0)", None),
+    "key_once": (KEY.format(digest="digest", request="'another'"), "api_keys.digest"),
+    "key_request_once": (
+        KEY.format(digest="(SELECT log_hash FROM pools LIMIT 1)", request="request"),
+        "api_keys.org, api_keys.request",
+    ),
+    "key_role": ("UPDATE api_keys SET role = 'emperor'", None),
 }
 
 # Unnamed by us, and just as strict: what a column may hold.
@@ -88,6 +100,7 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
     """A pool with a unit that is held, one that is offered, somebody in line, and messages to send."""
     async with opened(database_url) as hf:
         granted(await hf.create_pool("other", preset="checkout", quotas={"main": 1}))
+        granted(await Keys(hf.store, hf.clock, hf.secret).create("default", "admin", "ops", "one request"))
         granted(await hf.create_pool("chair", preset="last_minute", quotas={"main": ["a", "b"]}))
         booked = [granted(await hf.book("chair", name)) for name in ("olga", "pia", "ann", "bea")]
         granted(await hf.cancel(booked[0].id))

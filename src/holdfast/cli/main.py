@@ -13,6 +13,7 @@ from holdfast.cli import (
     demo,
     files,
     history,
+    key,
     line,
     maintenance,
     messages,
@@ -21,6 +22,7 @@ from holdfast.cli import (
     person,
     pool,
     receivers,
+    serve,
     stats,
     units,
     verify,
@@ -69,6 +71,8 @@ def holdfast(
 
 for part in (
     demo,
+    serve,
+    key,
     pool,
     booking,
     line,

@@ -64,6 +64,11 @@ def not_possible(booking: int, state: str, what: str) -> Refusal:
     return Refusal("not_possible", f"A booking that is {state} {what}.", None, facts)
 
 
+def idempotency_mismatch() -> Refusal:
+    sentence = "This idempotency key was used before for another request."
+    return Refusal("idempotency_mismatch", sentence, "idempotency_key")
+
+
 def not_enough_room(requested: int, available: int) -> Refusal:
     sentence = f"Not enough seats available. Requested: {requested}, Available: {available}"
     return Refusal("not_enough_room", sentence, "quantity", {"requested": requested, "available": available})

@@ -1,0 +1,53 @@
+"""Run the HTTP service."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import desk
+from holdfast.cli.options import Database, examples
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        epilog=examples(
+            "holdfast serve --database sqlite:///seats.db",
+            "holdfast serve --host 0.0.0.0 --port 80 --database postgresql://localhost/holdfast",
+        )
+    )(serve)
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option("--host", envvar="HOLDFAST_HOST", help="Address to listen at.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", envvar="HOLDFAST_PORT", min=0, max=65535, help="Port to listen at.")
+    ] = 8000,
+    database: Database = None,
+    test_clock: Annotated[
+        bool,
+        typer.Option(
+            "--test-clock",
+            envvar="HOLDFAST_TEST_CLOCK",
+            help="For tests: time stands still until POST /v1/clock moves it.",
+        ),
+    ] = False,
+) -> None:
+    """Serve the API over HTTP, until told to stop.
+
+    An empty database is set up. While the database cannot be reached, requests are answered with 503, and
+    /readyz says so. More settings, all of them environment variables, are in docs/howto/http.md.
+    """
+    from holdfast.errors import HoldfastError, SettingsWrong
+    from holdfast.http.serve import run
+    from holdfast.http.settings import Settings
+
+    try:
+        run(Settings.read(database=database, host=host, port=port, test_clock=test_clock))
+    except SettingsWrong as error:
+        desk.fail(str(error), desk.WRONG)
+    except HoldfastError as error:
+        desk.fail(str(error), desk.UNAVAILABLE)

@@ -1,0 +1,11 @@
+"""A typed client of the HTTP service: `async with AsyncClient(url, key) as hf`, or without async: `Client`.
+
+Methods carry the names of the library's and answer as it does: with what is now true, or with a Refusal. Both
+clients are one implementation. What could not be delivered is asked again, with the same idempotency key.
+"""
+
+from holdfast.client.asking import ClientError, Forbidden, NotReached
+from holdfast.client.methods import AsyncClient
+from holdfast.client.sync import Client
+
+__all__ = ["AsyncClient", "Client", "ClientError", "Forbidden", "NotReached"]

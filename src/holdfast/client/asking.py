@@ -1,0 +1,143 @@
+"""How the client asks: one request, made again while that can help, always as the same request.
+
+ClientError
+├── NotReached    nobody answered, or nobody who could, until patience ended
+└── Forbidden     the key is not known, or may not do that
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final, Self, TypeVar
+
+import httpx2 as httpx
+import msgspec
+
+from holdfast.core.refusals import CODES, Refusal
+
+T = TypeVar("T")
+
+_AGAIN: Final = frozenset({"unavailable", "outcome_unknown", "idempotency_in_flight", "too_many_requests"})
+_PAUSE_S: Final = 0.1
+_PAUSE_MAX_S: Final = 5.0
+# Who is told to come back much later is told so: nobody waits that long in a call.
+_PATIENCE_S: Final = 10.0
+
+
+class ClientError(Exception):
+    """The service could not be asked as it should."""
+
+
+class NotReached(ClientError):
+    """Nobody answered who could."""
+
+
+class Forbidden(ClientError):
+    """The key is not known, or may not do that."""
+
+
+class Asking:
+    """A connection to the service."""
+
+    def __init__(
+        self, url: str, key: str, *, timeout_s: float = 15.0, tries_max: int = 6, **options: Any
+    ) -> None:
+        self._tries_max = tries_max
+        self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
+        self._open(base_url=url.rstrip("/"), headers=self._headers, timeout=timeout_s, **options)
+
+    def _open(self, **options: Any) -> None:
+        self._http = httpx.AsyncClient(**options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
+        return await self._http.request(method, path, content=body, headers=dict(headers))
+
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _lines(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[str]:
+        """The lines of a stream, for as long as it lasts."""
+        timeout = httpx.Timeout(15.0, read=60.0)
+        async with self._http.stream(
+            method="GET", url=path, headers=dict(headers), timeout=timeout
+        ) as answer:
+            if answer.status_code != 200:
+                await answer.aread()
+                raise _failure(answer)
+            async for line in answer.aiter_lines():
+                yield line
+
+    async def _ask(
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> T | Refusal:
+        """Ask until there is an answer. Every try of a change has the same idempotency key."""
+        headers = {}
+        if method != "GET":
+            headers = {"Idempotency-Key": key or str(uuid.uuid4()), "Content-Type": "application/json"}
+        given = None if body is None else msgspec.json.encode(body)
+        said = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        address = f"{path}?{httpx.QueryParams(said)}" if said else path
+        failure: Exception = NotReached("the service was not asked")
+        for number in range(self._tries_max):
+            pause = min(_PAUSE_MAX_S, _PAUSE_S * 2**number) * random.uniform(0.5, 1.0)  # noqa: S311
+            try:
+                answer = await self._send(method, address, given, headers)
+            except httpx.TransportError as error:
+                failure = NotReached(f"{type(error).__name__}: {error}")
+            else:
+                if answer.status_code < 300:
+                    return msgspec.json.decode(answer.content, type=kind)
+                problem, wait_s = _problem(answer), float(answer.headers.get("retry-after", 0))
+                if problem.get("code") not in _AGAIN or wait_s > _PATIENCE_S:
+                    return _refusal(answer, problem)
+                failure, pause = _failure(answer), max(pause, wait_s)
+            if number + 1 < self._tries_max:
+                await self._sleep(pause)
+        raise failure
+
+
+def _problem(answer: Any) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(answer.content)
+    except msgspec.DecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _refusal(answer: Any, problem: dict[str, Any]) -> Refusal:
+    """A well-formed no as the library gives it; anything else is raised."""
+    code = problem.get("code", "")
+    if code not in CODES:
+        raise _failure(answer)
+    facts = {name: value for name, value in problem.items() if name not in _PLAIN}
+    return Refusal(code, problem.get("detail", ""), problem.get("field"), facts)
+
+
+_PLAIN: Final = frozenset({"type", "title", "status", "code", "detail", "field"})
+
+
+def _failure(answer: Any) -> ClientError:
+    problem = _problem(answer)
+    said = f"{answer.status_code} {problem.get('code', '')}: {problem.get('detail', answer.text[:200])}"
+    if answer.status_code in (401, 403):
+        return Forbidden(said)
+    return NotReached(said) if answer.status_code in (429, 503, 502, 504) else ClientError(said)

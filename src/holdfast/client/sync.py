@@ -1,0 +1,119 @@
+"""The same client for programs without an event loop.
+
+Law: one implementation. The coroutines of `AsyncClient` never wait here, for what they wait for is done at
+once by a connection that blocks; so each runs to its end in one step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import httpx2 as httpx
+
+from holdfast.changes import BookingChange, PoolChange
+from holdfast.client.asking import _failure
+from holdfast.client.methods import AsyncClient
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Blocking(AsyncClient):
+    """The client on a connection that blocks."""
+
+    def _open(self, **options: Any) -> None:
+        self._blocking = httpx.Client(**options)
+
+    async def close(self) -> None:
+        self._blocking.close()
+
+    async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
+        return self._blocking.request(method, path, content=body, headers=dict(headers))
+
+    async def _sleep(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: ASYNC251  # no event loop is here to be kept waiting
+
+    async def _lines(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[str]:
+        timeout = httpx.Timeout(15.0, read=60.0)
+        with self._blocking.stream(method="GET", url=path, headers=dict(headers), timeout=timeout) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _failure(answer)
+            for line in answer.iter_lines():
+                yield line
+
+
+def _done(coroutine: Coroutine[Any, Any, R]) -> R:
+    """What a coroutine that never waits comes to."""
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        return ended.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise AssertionError("a blocking client does not wait")
+
+
+def _sync(
+    method: Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Client, P], R]:
+    def call(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return _done(method(self._client, *args, **kwargs))
+
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    return call
+
+
+class Client:
+    """The service, for programs without an event loop."""
+
+    def __init__(self, url: str, key: str, **options: Any) -> None:
+        self._client = _Blocking(url, key, **options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        _done(self._client.close())
+
+    def stream(
+        self, *, pool: str | None = None, last_event_id: str = ""
+    ) -> Iterator[BookingChange | PoolChange | None]:
+        """Bookings and pools as they change; see `AsyncClient.stream`."""
+        changes = self._client.stream(pool=pool, last_event_id=last_event_id)
+        while True:
+            yield _done(changes.__anext__())  # type: ignore[arg-type]
+
+    create_pool = _sync(AsyncClient.create_pool)
+    change_pool = _sync(AsyncClient.change_pool)
+    pool = _sync(AsyncClient.pool)
+    pools = _sync(AsyncClient.pools)
+    add_units = _sync(AsyncClient.add_units)
+    units = _sync(AsyncClient.units)
+    close_unit = _sync(AsyncClient.close_unit)
+    fill = _sync(AsyncClient.fill)
+    line = _sync(AsyncClient.line)
+    log = _sync(AsyncClient.log)
+    stats = _sync(AsyncClient.stats)
+    openings = _sync(AsyncClient.openings)
+    resolve = _sync(AsyncClient.resolve)
+    book = _sync(AsyncClient.book)
+    booking = _sync(AsyncClient.booking)
+    bookings = _sync(AsyncClient.bookings)
+    explain = _sync(AsyncClient.explain)
+    change_booking = _sync(AsyncClient.change_booking)
+    confirm = _sync(AsyncClient.confirm)
+    cancel = _sync(AsyncClient.cancel)
+    extend = _sync(AsyncClient.extend)
+    offer = _sync(AsyncClient.offer)
+    move = _sync(AsyncClient.move)
+    offer_of = _sync(AsyncClient.offer_of)
+    claim = _sync(AsyncClient.claim)
+    decline = _sync(AsyncClient.decline)
+    create_key = _sync(AsyncClient.create_key)
+    keys = _sync(AsyncClient.keys)
+    revoke_key = _sync(AsyncClient.revoke_key)

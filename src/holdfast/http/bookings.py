@@ -1,0 +1,338 @@
+"""Bookings: ask for seats, look, confirm, cancel, extend, decline; offer and move, for staff."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from holdfast import ids, tokens
+from holdfast.core.model import Party, Price
+from holdfast.core.refusals import Refusal, unknown
+from holdfast.http import examples
+from holdfast.http.bodies_of_bookings import (
+    BookingChanges,
+    BookingsQuery,
+    CancelBody,
+    ExtendBody,
+    MoveBody,
+    NewBooking,
+    PartyBody,
+    Plain,
+    WantsBody,
+    WhyBody,
+)
+from holdfast.http.operations import (
+    ASKERS,
+    EVERYONE,
+    READERS,
+    STAFFS,
+    Body,
+    Call,
+    DryRun,
+    Operation,
+    Page,
+    granted,
+    page,
+)
+from holdfast.http.pools import wrong_cursor
+from holdfast.http.problems import of_refusal
+from holdfast.http.showing import shown, shown_bookings
+from holdfast.keys import PUBLIC
+from holdfast.shapes import Booking, Explanation, Outcome
+
+# How many pools one page of bookings over all pools looks into.
+_POOLS_MAX: Final = 200
+
+
+async def create(call: Call) -> Booking | Outcome | Refusal:
+    body: NewBooking = call.body
+    for name in ("price", "opening", "confirmed"):
+        if getattr(body, name):
+            call.must_be_staff(name)
+    by = call.by_staff if body.opening is not None or body.confirmed else call.by()
+    if call.access.role == PUBLIC:
+        full = call.service.hoarding.refusal(call, _party_id(body))
+        if full and not await _answered_before(call):
+            return full
+    answer = await call.hf.book(
+        call.path["pool"],
+        _party(body.party),
+        body.quantity if body.quantity is not UNSET else len(body.units) or 1,
+        quota=body.quota,
+        units=body.units,
+        if_full=body.if_full,
+        price=Price(body.price.amount, body.price.currency) if body.price else None,
+        wants=_wants(body.wants),
+        opening=body.opening,
+        confirmed=body.confirmed,
+        by=by,
+        idempotency_key=call.key,
+    )
+    if call.access.role == PUBLIC:
+        call.service.hoarding.note(call, answer)
+    return shown(answer, call, made=True)
+
+
+async def _answered_before(call: Call) -> bool:
+    """Whether this request was answered before: then it is answered again, whatever the limits say now."""
+    known = call.key and await call.hf.store.reader().each("requests_by_key", [(call.access.org, call.key)])
+    return bool(known)
+
+
+def _party_id(body: NewBooking) -> str:
+    return body.party if isinstance(body.party, str) else body.party.id
+
+
+def _party(party: PartyBody | str) -> Party:
+    if isinstance(party, str):
+        return Party(party)
+    return Party(party.id, party.name, party.contacts, tuple(party.tags), party.attributes, party.locale)
+
+
+def _wants(wants: WantsBody | None) -> dict[str, Any] | None:
+    if wants is None:
+        return None
+    return {"attributes": wants.attributes, "from_at": wants.from_at, "until_at": wants.until_at}
+
+
+async def every(call: Call) -> Page[Booking]:
+    """Of one pool, or of all of them, pool by pool in the order of their ids."""
+    limit, query = call.limit(), call.query
+    state, party = query.state or None, query.party or None
+    named = ids.booking_number(query.cursor) if query.cursor else None
+    if query.cursor and named is None:
+        raise wrong_cursor()
+    if query.pool is not UNSET:
+        after = named[1] if named else 0
+        found = granted(
+            await call.hf.bookings(query.pool, state=state, party=party, after=after, limit=limit + 1)
+        )
+        listed = page(found, limit, lambda booking: booking.id)
+    else:
+        listed = await _everywhere(call, named, state, party, limit)
+    listed.items = shown_bookings(listed.items, call)
+    return listed
+
+
+async def _everywhere(
+    call: Call, named: tuple[int, int] | None, state: str | None, party: str | None, limit: int
+) -> Page[Booking]:
+    """A page may be short, even empty, and still have a next one."""
+    reads, found = call.hf.reads, list[Booking]()
+    pool_id, after = named or (-1, 0)
+    # The pool of the cursor first, as far as it was not shown yet.
+    if named is not None and await reads.pool_id(ids.pool_text(pool_id), call.access.org) is not None:
+        found += await reads.bookings(pool_id, state, party, after, limit + 1)
+    numbers = after
+    for _ in range(_POOLS_MAX):
+        if len(found) > limit:
+            break
+        following = await call.hf.store.reader().rows("read_pools", call.access.org, pool_id, 1)
+        if not following:
+            return Page(found)
+        pool_id, numbers = following[0][0], following[0][6]
+        found += await reads.bookings(pool_id, state, party, 0, limit + 1 - len(found))
+    if len(found) > limit:
+        return page(found, limit, lambda booking: booking.id)
+    return Page(found, ids.booking_text(pool_id, max(1, numbers)))
+
+
+async def one(call: Call) -> Booking | Refusal:
+    return shown(await call.hf.booking(_named(call)), call)
+
+
+def _named(call: Call) -> str:
+    """The booking of the path: by id, reference or edit token; for public keys by edit token alone."""
+    name = call.path["booking"]
+    if call.access.role == PUBLIC and tokens.booking_of_edit_token(call.hf.secret, name) is None:
+        raise of_refusal(unknown("booking", name))
+    return name
+
+
+async def change(call: Call) -> Booking | Refusal:
+    body: BookingChanges = call.body
+    answer = await call.hf.change_booking(
+        _named(call),
+        name=body.name,
+        contacts=body.contacts,
+        locale=body.locale,
+        answers=body.answers,
+        idempotency_key=call.key,
+    )
+    return shown(answer, call)
+
+
+async def confirm(call: Call) -> Booking | Refusal:
+    return _ended(call, await call.hf.confirm(_named(call), by=call.by(), idempotency_key=call.key))
+
+
+async def cancel(call: Call) -> Booking | Refusal:
+    name, why = _named(call), call.body.why
+    return _ended(call, await call.hf.cancel(name, why=why, by=call.by(), idempotency_key=call.key))
+
+
+def _ended(call: Call, answer: Booking | Refusal) -> Booking | Refusal:
+    call.service.hoarding.forget(answer)
+    return shown(answer, call)
+
+
+async def extend(call: Call) -> Booking | Refusal:
+    window_s: int | None = call.body.window_s
+    answer = await call.hf.extend(_named(call), window_s, by=call.by(), idempotency_key=call.key)
+    return shown(answer, call)
+
+
+async def decline(call: Call) -> Booking | Refusal:
+    answer = await call.hf.decline(_named(call), by=call.by(), idempotency_key=call.key)
+    return shown(answer, call)
+
+
+async def offer(call: Call) -> Booking | Refusal:
+    answer = await call.hf.offer(
+        call.path["booking"], why=call.body.why, by=call.by_staff, idempotency_key=call.key
+    )
+    return shown(answer, call)
+
+
+async def move(call: Call) -> Booking | Refusal:
+    body: MoveBody = call.body
+    if (body.to is UNSET) == (body.after is None):
+        return Refusal("invalid", "Say where to: to (front or back), or after (another booking).", "to")
+    answer = await call.hf.move(
+        call.path["booking"],
+        "front" if body.to is UNSET else body.to,
+        after=body.after,
+        why=body.why,
+        by=call.by_staff,
+        idempotency_key=call.key,
+    )
+    return shown(answer, call)
+
+
+async def explain(call: Call) -> Page[Explanation]:
+    return Page(granted(await call.hf.explain(_named(call))))
+
+
+_BOOKING: Final = "/v1/bookings/{booking}"
+
+
+def _act(name: str, summary: str, handle: Any, body: type[Body], *codes: str, **more: Any) -> Operation:
+    """A command about a booking."""
+    return Operation(
+        "POST",
+        f"{_BOOKING}/{name}",
+        f"{name}_booking",
+        summary,
+        handle,
+        more.pop("roles", ASKERS),
+        Booking,
+        body=body,
+        query=DryRun,
+        codes=("unknown", "not_possible", *codes),
+        tag="bookings",
+        idempotent=True,
+        **more,
+    )
+
+
+OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/v1/pools/{pool}/bookings",
+        "book",
+        "Ask for seats: held when there is room and nobody waits for it, else a place in line",
+        create,
+        ASKERS,
+        Booking,
+        body=NewBooking,
+        query=DryRun,
+        status=201,
+        codes=(
+            "invalid",
+            "unknown",
+            "not_open_yet",
+            "pool_closed",
+            "pool_paused",
+            "not_eligible",
+            "not_enough_room",
+            "unit_taken",
+            "already_holding",
+            "already_waiting",
+            "too_late",
+        ),
+        tag="bookings",
+        example=examples.BOOKING,
+        idempotent=True,
+    ),
+    Operation(
+        "GET",
+        "/v1/bookings",
+        "list_bookings",
+        "List bookings, of one pool or of all; a page may be short and still have a next one",
+        every,
+        READERS,
+        Page[Booking],
+        query=BookingsQuery,
+        codes=("unknown", "invalid"),
+        tag="bookings",
+    ),
+    Operation(
+        "GET",
+        _BOOKING,
+        "get_booking",
+        "A booking, by its id, reference or edit token; public keys need the edit token",
+        one,
+        EVERYONE,
+        Booking,
+        codes=("unknown",),
+        tag="bookings",
+    ),
+    Operation(
+        "GET",
+        f"{_BOOKING}/explain",
+        "explain",
+        "Why a booking is where it is: every decision about it, with its reason",
+        explain,
+        EVERYONE,
+        Page[Explanation],
+        codes=("unknown",),
+        tag="bookings",
+    ),
+    Operation(
+        "PATCH",
+        _BOOKING,
+        "change_booking",
+        "Change the name, contacts, locale or answers of a booking",
+        change,
+        ASKERS,
+        Booking,
+        body=BookingChanges,
+        codes=("unknown", "not_possible"),
+        tag="bookings",
+        example={"contacts": {"email": "ann@example.org"}, "answers": {"diet": "vegan"}},
+        idempotent=True,
+    ),
+    _act("confirm", "Make a held booking final", confirm, Plain, "hold_expired"),
+    _act("cancel", "Give a booking back, or leave the line", cancel, CancelBody),
+    _act("extend", "Give a hold more time", extend, ExtendBody, "hold_expired", "hold_lifetime_used_up"),
+    _act("decline", "Say no to the live offer of a booking", decline, Plain, "offer_expired"),
+    _act(
+        "offer",
+        "Offer free room to a waiting booking now, out of turn",
+        offer,
+        WhyBody,
+        "not_enough_room",
+        "too_late",
+        roles=STAFFS,
+    ),
+    _act(
+        "move",
+        "Move a waiting booking to the front, the back, or after another",
+        move,
+        MoveBody,
+        "invalid",
+        roles=STAFFS,
+        example={"to": "front", "why": "called in"},
+    ),
+)

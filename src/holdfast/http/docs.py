@@ -1,0 +1,50 @@
+"""The OpenAPI document and a page to read and try it. All of it comes from here: no other host is asked."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from holdfast.http.endpoint import respond
+from holdfast.http.openapi import document
+from holdfast.http.visit import Send
+
+if TYPE_CHECKING:
+    from holdfast.http.service import Service
+
+_POLICY: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+    ),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+async def openapi(service: Service, scope: Any, send: Send) -> None:
+    body = msgspec.json.encode(document(service.operations))
+    await respond(send, scope["holdfast"], 200, body)
+
+
+async def page(service: Service, scope: Any, send: Send) -> None:
+    await _file(scope, send, "docs.html", b"text/html; charset=utf-8")
+
+
+async def script(service: Service, scope: Any, send: Send) -> None:
+    await _file(scope, send, "docs.js", b"text/javascript; charset=utf-8")
+
+
+async def style(service: Service, scope: Any, send: Send) -> None:
+    await _file(scope, send, "docs.css", b"text/css; charset=utf-8")
+
+
+async def _file(scope: Any, send: Send, name: str, media_type: bytes) -> None:
+    await respond(send, scope["holdfast"], 200, _read(name), media_type, _POLICY)
+
+
+@cache
+def _read(name: str) -> bytes:
+    return (files("holdfast.http") / "static" / name).read_bytes()

@@ -1,0 +1,224 @@
+"""One path of the API: from the bytes of a request to the bytes of its answer, in plain ASGI.
+
+In this order: which operation, who asks, may they, how often; the query, the body, the idempotency key; then
+the library. Whatever goes wrong becomes a problem, and nothing has been changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from holdfast.core.refusals import Refusal
+from holdfast.errors import CommandFailed, HoldfastError
+from holdfast.http import bodies
+from holdfast.http.instants import in_utc
+from holdfast.http.operations import Call, Nothing, Operation, Query
+from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
+from holdfast.http.visit import Send, Visit
+from holdfast.shapes import Booking, Outcome
+
+if TYPE_CHECKING:
+    from holdfast.http.service import Service
+
+log = logging.getLogger("holdfast.http")
+
+_JSON: Final = b"application/json"
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+_NAMED_MAX: Final = 100
+_encoder = msgspec.json.Encoder()
+
+
+class Endpoint:
+    """All operations of one path."""
+
+    def __init__(self, service: Service, operations: Mapping[str, Operation]) -> None:
+        self._service = service
+        self._operations = dict(operations)
+        if "GET" in operations:
+            self._operations["HEAD"] = operations["GET"]
+        self._allowed = ", ".join(sorted(self._operations)).encode()
+        self._decoders = {
+            method: msgspec.json.Decoder(operation.body or Nothing)
+            for method, operation in self._operations.items()
+        }
+
+    async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
+        visit: Visit = scope["holdfast"]
+        operation = self._operations.get(scope["method"])
+        try:
+            if operation is None:
+                detail = f"There is no {scope['method']} here."
+                raise Problem("method_not_allowed", detail, headers=((b"allow", self._allowed),))
+            visit.operation = operation.name
+            answer = await self._answer(operation, scope, receive, visit)
+        except bodies.Gone:
+            visit.status = 499
+            return
+        except Problem as problem:
+            await self._refuse(send, visit, problem)
+            return
+        except HoldfastError as error:
+            if isinstance(error, CommandFailed):
+                log.error("a command failed", extra={"request_id": visit.request_id, "error": str(error)})
+            await self._refuse(send, visit, of_error(error))
+            return
+        if isinstance(answer, AsyncIterator):
+            if scope["method"] == "HEAD":
+                await respond(send, visit, 200, b"", operation.media_type.encode())
+                return
+            patient = _patient(send, self._service.settings.stream_patience_s)
+            await _stream(patient, receive, visit, operation, answer)
+            return
+        # What only would happen has made nothing.
+        status = 200 if isinstance(answer, dict) else operation.status
+        await respond(send, visit, status, _encoder.encode(answer))
+
+    async def _answer(self, operation: Operation, scope: Any, receive: Any, visit: Visit) -> Any:
+        service, headers = self._service, dict(scope["headers"])
+        hf = service.open_hf()
+        now = asyncio.get_running_loop().time()
+        access = await service.doorkeeper.admit(headers.get(b"authorization"), visit.address, now)
+        visit.key, visit.org = access.key, access.org
+        service.throttle(access, visit.address, now)
+        if access.role not in operation.roles:
+            raise Problem("forbidden", f"A key with the role {access.role} may not do this.")
+        if any("\x00" in name for name in scope["path_params"].values()):
+            # No database can keep it, so nothing is called that.
+            raise not_found()
+        query = bodies.asked(scope["query_string"], operation.query or Query)
+        body = None
+        if operation.body is not None:
+            raw = await bodies.read(receive, headers, operation.body_max)
+            if raw:
+                bodies.must_be_json(headers.get(b"content-type"))
+            body = bodies.decoded(raw, self._decoders[scope["method"]])
+        key = _scoped(operation, headers.get(b"idempotency-key")) if operation.idempotent else None
+        call = Call(
+            service,
+            service.hf_of(hf, access.org),
+            access,
+            scope["path_params"],
+            query,
+            body,
+            visit.address,
+            key,
+            headers.get(b"last-event-id", b"").decode("latin-1"),
+        )
+        if key is None:
+            return await self._ask(operation, call)
+        with service.in_flight(access.org, key):
+            return await self._ask(operation, call)
+
+    async def _ask(self, operation: Operation, call: Call) -> Any:
+        if operation.may_rehearse and call.query.dry_run:
+            # It tells of others: who would be offered what, and who would be told.
+            call.must_be_staff("dry_run")
+            answer: Any = await call.hf.dry_run(lambda hf: operation.handle(call.on(hf)))
+        else:
+            answer = await operation.handle(call)
+        if isinstance(answer, Refusal):
+            raise of_refusal(await _naming(call, answer))
+        return in_utc(msgspec.to_builtins(answer)) if isinstance(answer, Outcome) else answer
+
+    async def _refuse(self, send: Send, visit: Visit, problem: Problem) -> None:
+        visit.code = problem.code
+        await respond(send, visit, problem.status, problem.body(), MEDIA_TYPE, problem.headers)
+
+
+def _scoped(operation: Operation, given: bytes | None) -> str | None:
+    """An idempotency key belongs to its org and its operation."""
+    if given is None:
+        return None
+    key = given.decode("latin-1")
+    if not _KEY.fullmatch(key):
+        detail = "An Idempotency-Key has 1 to 200 visible ASCII characters."
+        raise Problem("invalid", detail, "Idempotency-Key")
+    return f"{operation.name} {key}"
+
+
+async def _naming(call: Call, refusal: Refusal) -> Refusal:
+    """The refusal with the people it speaks of, for staff: who would lose their place."""
+    named = refusal.facts.get("bookings")
+    if not named or not call.is_staff:
+        return refusal
+    found = [await call.hf.booking(name) for name in named[:_NAMED_MAX]]
+    who = [
+        {"booking": b.id, "reference": b.reference, "party": {"id": b.party.id, "name": b.party.name}}
+        for b in found
+        if isinstance(b, Booking)
+    ]
+    return Refusal(refusal.code, refusal.sentence, refusal.field, {**refusal.facts, "who": who})
+
+
+async def _stream(
+    send: Send, receive: Any, visit: Visit, operation: Operation, parts: AsyncIterator[bytes]
+) -> None:
+    """Send part after part, until there are no more, or the client has gone or takes nothing."""
+    visit.status = 200
+    headers = [
+        (b"content-type", operation.media_type.encode()),
+        (b"x-request-id", visit.request_id.encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-accel-buffering", b"no"),
+    ]
+    sending = asyncio.create_task(_send_parts(send, headers, parts))
+    gone = asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (sending, gone):
+            task.cancel()
+        await asyncio.gather(sending, gone, return_exceptions=True)
+        await parts.aclose()  # type: ignore[attr-defined]
+    if not sending.cancelled() and (error := sending.exception()):
+        log.info("a stream ended early", extra={"request_id": visit.request_id, "error": repr(error)})
+
+
+async def _send_parts(send: Send, headers: list[tuple[bytes, bytes]], parts: AsyncIterator[bytes]) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    async for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _patient(send: Send, patience_s: float) -> Send:
+    """Sends, but not for ever: uvicorn waits while the client's buffers are full."""
+
+    async def send_in_time(message: dict[str, Any]) -> None:
+        async with asyncio.timeout(patience_s):
+            await send(message)
+
+    return send_in_time
+
+
+async def _gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def respond(
+    send: Send,
+    visit: Visit,
+    status: int,
+    body: bytes,
+    media_type: bytes = _JSON,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:
+    """Send an answer that is whole."""
+    visit.status = status
+    common = [
+        (b"content-type", media_type),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-request-id", visit.request_id.encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": common})
+    await send({"type": "http.response.body", "body": body})

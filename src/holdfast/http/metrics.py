@@ -1,0 +1,119 @@
+"""Figures for Prometheus: what is asked and how it ends, batches and commits, and how far behind we are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from holdfast.core.refusals import Refusal
+from holdfast.errors import HoldfastError
+from holdfast.http.endpoint import respond
+from holdfast.observe import Observer
+
+if TYPE_CHECKING:
+    from holdfast.answers import Answer
+    from holdfast.core.commands import Command
+    from holdfast.http.service import Service
+    from holdfast.http.stream import Watcher
+    from holdfast.http.visit import Send, Visit
+
+_MEDIA_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
+_FRESH_S: Final = 2.0
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_STANDING: Final = {
+    "holdfast_live_holds": "Holds whose time has not ended.",
+    "holdfast_waiting": "Bookings in line, over all pools.",
+    "holdfast_longest_line": "Bookings in the longest line.",
+    "holdfast_live_offers": "Offers that wait for an answer.",
+    "holdfast_due_lag_seconds": "How long the longest overdue deadline has waited to be acted on.",
+    "holdfast_outbox_pending": "Messages that wait to be sent.",
+    "holdfast_outbox_lag_seconds": "How long the longest overdue message has waited to be sent.",
+}
+
+
+class Metrics:
+    """All figures of one process."""
+
+    def __init__(self) -> None:
+        self.registry = home = CollectorRegistry()
+        self.requests = Counter(
+            "holdfast_requests", "Requests by operation and status.", ["operation", "status"], registry=home
+        )
+        self.request_s = Histogram(
+            "holdfast_request_seconds", "From request to answer.", buckets=_SECONDS, registry=home
+        )
+        self.commands = Counter(
+            "holdfast_commands", "Commands by kind and outcome.", ["kind", "outcome"], registry=home
+        )
+        self.batch = Histogram(
+            "holdfast_batch_commands", "Commands that shared a transaction.", buckets=_SIZES, registry=home
+        )
+        self.commit_s = Histogram(
+            "holdfast_commit_seconds", "How long commits took.", buckets=_SECONDS, registry=home
+        )
+        self.streams = Gauge("holdfast_streams", "Streams that are open.", registry=home)
+        self.ready = Gauge("holdfast_ready", "1 if the database is open.", registry=home)
+        self._standing = {name: Gauge(name, text, registry=home) for name, text in _STANDING.items()}
+        self._read_at = -_FRESH_S
+        self._counters: dict[tuple[str, int], Any] = {}
+
+    def visited(self, visit: Visit, took_s: float) -> None:
+        key = (visit.operation, visit.status)
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self.requests.labels(visit.operation, str(visit.status))
+        counter.inc()
+        self.request_s.observe(took_s)
+
+    async def refresh(self, service: Service) -> None:
+        """Read what stands in the database, unless that was done just now."""
+        self.ready.set(service.hf is not None)
+        self.streams.set(service.watcher.streams if service.hf is not None else 0)
+        now = asyncio.get_running_loop().time()
+        if service.hf is None or now < self._read_at + _FRESH_S:
+            return
+        self._read_at = now
+        try:
+            found = await service.hf.store.reader().rows("standing_figures", service.hf.clock.now())
+        except HoldfastError:
+            self.ready.set(0)
+            return
+        *counts, due_ms, pending, outbox_ms = found[0]
+        values = [*counts, max(0, due_ms) / 1000, pending, max(0, outbox_ms) / 1000]
+        for gauge, value in zip(self._standing.values(), values, strict=True):
+            gauge.set(value)
+
+
+class Observed(Observer):
+    """What the service does when the engine has done something: count it, and wake the streams."""
+
+    def __init__(self, metrics: Metrics, watcher: Watcher) -> None:
+        self._metrics = metrics
+        self._watcher = watcher
+        self._counters: dict[tuple[str, str], Any] = {}
+
+    def committed(self, commands: int, pools: int, commit_s: float) -> None:
+        self._metrics.batch.observe(commands)
+        self._metrics.commit_s.observe(commit_s)
+        self._watcher.wake()
+
+    def answered(self, command: Command, answer: Answer | Exception) -> None:
+        outcome = "done"
+        if isinstance(answer, Refusal):
+            outcome = answer.code
+        elif isinstance(answer, Exception):
+            outcome = type(answer).__name__
+        key = (type(command).__name__, outcome)
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self._metrics.commands.labels(*key)
+        counter.inc()
+
+
+async def page(service: Service, scope: Any, send: Send) -> None:
+    """For Prometheus."""
+    await service.metrics.refresh(service)
+    await respond(send, scope["holdfast"], 200, generate_latest(service.metrics.registry), _MEDIA_TYPE)

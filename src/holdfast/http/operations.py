@@ -1,0 +1,147 @@
+"""An operation: one method at one path, as data. Routing, checks and the OpenAPI document come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from holdfast.core.refusals import Refusal
+from holdfast.http.bodies import BODY_MAX
+from holdfast.http.problems import Problem, of_refusal
+from holdfast.keys import ADMIN, PUBLIC, READ, STAFF, Access
+
+if TYPE_CHECKING:
+    from holdfast.http.service import Service
+    from holdfast.library import Holdfast
+
+T = TypeVar("T")
+
+ADMINS: Final = frozenset({ADMIN})
+STAFFS: Final = frozenset({ADMIN, STAFF})
+READERS: Final = frozenset({ADMIN, STAFF, READ})
+ASKERS: Final = frozenset({ADMIN, STAFF, PUBLIC})
+EVERYONE: Final = frozenset({ADMIN, STAFF, READ, PUBLIC})
+
+LIMIT_MAX: Final = 500
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a request's body may say."""
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """What a request's query may say."""
+
+
+class Nothing(Body, kw_only=True):
+    """A body that says nothing."""
+
+
+class Paging(Query, frozen=True):
+    """Which page of a list."""
+
+    cursor: str = ""
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
+
+
+class DryRun(Query, frozen=True):
+    """Whether to only say what would happen."""
+
+    dry_run: bool = False
+
+
+class Page(msgspec.Struct, Generic[T]):
+    """A page of a list. `next` is the cursor of the next one, null at the end."""
+
+    items: list[T]
+    next: str | None = None
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through an operation."""
+
+    service: Service
+    hf: Holdfast
+    access: Access
+    path: Mapping[str, str]
+    query: Any
+    body: Any
+    address: str
+    key: str | None
+    last_event_id: str = ""
+
+    @property
+    def is_staff(self) -> bool:
+        return self.access.role in STAFFS
+
+    @property
+    def by_staff(self) -> str:
+        """Who asks, where only staff may."""
+        return f"staff:{self.access.name}"
+
+    def by(self) -> str:
+        """Who asks, where it is usually the person concerned: staff say so, and may."""
+        if not getattr(self.body, "as_staff", False):
+            return "party"
+        self.must_be_staff("as_staff")
+        return self.by_staff
+
+    def must_be_staff(self, name: str) -> None:
+        if not self.is_staff:
+            raise Problem("forbidden", f"Only keys of staff may say {name}.", name)
+
+    def limit(self) -> int:
+        """How long a page is to be; one more is read, to see whether another follows."""
+        asked: int = self.query.limit
+        return asked
+
+    def on(self, hf: Holdfast) -> Call:
+        return replace(self, hf=hf)
+
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+@dataclass(slots=True, frozen=True)
+class Operation:
+    """One method at one path."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handle: Handler
+    roles: frozenset[str]
+    answer: Any
+    body: type[Body] | None = None
+    query: type[Query] | None = None
+    status: int = 200
+    codes: tuple[str, ...] = ()
+    tag: str = "service"
+    example: Any = None
+    body_max: int = BODY_MAX
+    media_type: str = "application/json"
+    idempotent: bool = field(default=False)
+    """Whether the same request may be made twice with an Idempotency-Key and is done once."""
+
+    @property
+    def may_rehearse(self) -> bool:
+        return self.query is not None and issubclass(self.query, DryRun)
+
+
+def page(found: list[T], limit: int, cursor: Callable[[T], str]) -> Page[T]:
+    """A page out of one more than fit into it."""
+    shown = found[:limit]
+    return Page(shown, cursor(shown[-1]) if len(found) > limit else None)
+
+
+def granted(answer: T | Refusal) -> T:
+    """The answer; a refusal goes out as a problem."""
+    if isinstance(answer, Refusal):
+        raise of_refusal(answer)
+    return answer

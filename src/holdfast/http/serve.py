@@ -1,0 +1,94 @@
+"""Run the service under uvicorn until it is told to stop.
+
+Stopping: 1. accept nothing new; 2. end the streams; 3. finish what was accepted; 4. close the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import uvicorn
+from starlette.middleware.cors import CORSMiddleware
+
+from holdfast.http import logs
+from holdfast.http.components import COMPONENTS
+from holdfast.http.service import Make, Service
+from holdfast.http.settings import Settings
+
+log = logging.getLogger("holdfast.http")
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with our way of stopping."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """A signal asks us to stop, a second one insists. It is not raised again: we end by ourselves."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        log.info("stopping")
+        self._service.stop()
+        await super().shutdown(sockets)
+
+
+def run(settings: Settings, components: Sequence[Make] = COMPONENTS) -> None:
+    """Serve until a signal comes. Raises SchemaUnknown or SettingsWrong, where waiting will not help."""
+    logs.set_up(settings.log_level)
+    if sys.platform == "win32":
+        asyncio.run(serve(settings, components))
+    else:
+        import uvloop
+
+        uvloop.run(serve(settings, components))
+
+
+def _with_origins(service: Service, settings: Settings) -> Any:
+    """The application; where web sites of other origins may ask, browsers are told so."""
+    if not settings.origins:
+        return service
+    return CORSMiddleware(
+        service,
+        allow_origins=[origin.strip() for origin in settings.origins.split(",")],
+        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+        expose_headers=["Retry-After", "X-Request-ID"],
+    )
+
+
+async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
+    service = Service(settings, components)
+    config = uvicorn.Config(
+        _with_origins(service, settings),
+        host=settings.host,
+        port=settings.port,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=settings.proxies or None,
+        timeout_graceful_shutdown=settings.graceful_stop_s,
+        timeout_keep_alive=30,
+        backlog=2048,
+        ws="none",
+    )
+    server = _Server(config, service)
+    service.on_failure = lambda: setattr(server, "should_exit", True)
+    async with service.running():
+        await server.serve()
+    if service.failed is not None:
+        raise service.failed

@@ -1,0 +1,293 @@
+"""The service: one ASGI application over one open database, for all its orgs.
+
+It can be asked before its database is there: then it says 503, and tries again until it is. Whatever runs
+beside the API (what delivers messages, say) is a Component: started when the database is open, stopped before
+it is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from typing import Any, Final, Protocol
+
+from starlette.routing import Route, Router
+
+from holdfast.clock import TestClock
+from holdfast.errors import Unavailable
+from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
+from holdfast.http.doorkeeper import Doorkeeper
+from holdfast.http.endpoint import Endpoint, respond
+from holdfast.http.limits import Buckets, Hoarding, slow_down
+from holdfast.http.metrics import Metrics, Observed
+from holdfast.http.operations import Operation
+from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
+from holdfast.http.settings import Settings
+from holdfast.http.visit import Send, Visit
+from holdfast.keys import PUBLIC, Access, Keys
+from holdfast.library import Holdfast
+
+log = logging.getLogger("holdfast.http")
+
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_ORGS_MAX: Final = 10_000
+_PAUSE_MAX_S: Final = 5.0
+
+
+class Component(Protocol):
+    """Something that runs beside the API, on the same database."""
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+Make = Callable[[Holdfast], Component]
+Page = Callable[["Service", Any, Send], Awaitable[None]]
+
+
+class Service:
+    """The application."""
+
+    def __init__(self, settings: Settings, components: Sequence[Make] = ()) -> None:
+        self.settings = settings
+        self.hf: Holdfast | None = None
+        self.keys: Keys
+        self.doorkeeper: Doorkeeper
+        self.watcher: stream.Watcher
+        self.waiting_for = "The database has not been opened yet."
+        self.stopping = False
+        self.failed: Exception | None = None
+        self.on_failure: Callable[[], None] = lambda: None
+        self.clock_moving = asyncio.Lock()
+        self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
+        self.hoarding = Hoarding(settings.holds_per_address_max, settings.holds_per_party_max)
+        self.metrics = Metrics()
+        self.operations = operations_of(settings)
+        self._components = components
+        self._per_key = Buckets(settings.rate_per_key, settings.burst_per_key)
+        self._per_address = Buckets(settings.rate_per_address, settings.burst_per_address)
+        self._orgs: OrderedDict[str, Holdfast] = OrderedDict()
+        self._in_flight: set[tuple[str, str]] = set()
+        self._router = Router(self._routes(), redirect_slashes=False, default=_nothing_here)
+
+    # Running.
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open the database, as soon as it can be; close it at the end."""
+        done = asyncio.Event()
+        task = asyncio.create_task(self._keep_open(done), name="holdfast-service")
+        try:
+            yield
+        finally:
+            self.stopping = True
+            done.set()
+            await task
+
+    async def _keep_open(self, done: asyncio.Event) -> None:
+        pause = 0.2
+        while not done.is_set():
+            try:
+                async with self._opened():
+                    log.info(
+                        "ready to serve",
+                        extra={"address": f"http://{self.settings.host}:{self.settings.port}"},
+                    )
+                    if not await self.keys.any():
+                        log.warning("nobody has a key yet: holdfast key create --role admin --name NAME")
+                    await done.wait()
+                return
+            except (Unavailable, OSError) as error:
+                self.waiting_for = "The database cannot be reached; trying again."
+                log.warning("waiting for the database: %s", error)
+            except Exception as error:  # noqa: BLE001  # no patience will mend it: the process ends with it
+                self.failed = error
+                self.on_failure()
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await done.wait()
+            pause = min(pause * 2, _PAUSE_MAX_S)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            moving = TestClock() if self.settings.test_clock else None
+            hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=moving))
+            self.keys = Keys(hf.store, hf.clock, hf.secret)
+            self.doorkeeper = Doorkeeper(self.keys, hf.clock)
+            self.doorkeeper.start()
+            stack.push_async_callback(self.doorkeeper.close)
+            self.watcher = stream.Watcher(hf)
+            await self.watcher.start()
+            stack.push_async_callback(self.watcher.close)
+            hf.engine.observer = Observed(self.metrics, self.watcher)
+            for make in self._components:
+                component = make(hf)
+                await component.start()
+                stack.push_async_callback(component.close)
+            self.hf = hf
+            try:
+                yield
+            finally:
+                self.hf = None
+                self._orgs.clear()
+
+    def stop(self) -> None:
+        """From now on nothing new is begun; what was accepted is finished."""
+        self.stopping = True
+        if self.hf is not None:
+            self.watcher.end_streams()
+
+    # What endpoints ask of it.
+
+    def open_hf(self) -> Holdfast:
+        if self.hf is None:
+            facts = {"retry_after_s": RETRY_AFTER_S}
+            detail = "This process is being stopped." if self.stopping else self.waiting_for
+            raise Problem("unavailable", detail, None, facts, retry_after(RETRY_AFTER_S))
+        return self.hf
+
+    def hf_of(self, hf: Holdfast, org: str) -> Holdfast:
+        """The library as an org sees it, kept for the next time."""
+        view = self._orgs.get(org)
+        if view is None or view.store is not hf.store:
+            view = self._orgs[org] = hf.for_org(org)
+            if len(self._orgs) > _ORGS_MAX:
+                self._orgs.popitem(last=False)
+        return view
+
+    def throttle(self, access: Access, address: str, now: float) -> None:
+        """Per key; and where a key is everybody's, per address."""
+        wait = self._per_key.take(access.key, now)
+        if access.role == PUBLIC:
+            wait = max(wait, self._per_address.take(address, now))
+        if wait:
+            raise slow_down(wait)
+
+    @contextmanager
+    def in_flight(self, org: str, key: str) -> Iterator[None]:
+        """Refuse a request whose twin is still under way."""
+        if (org, key) in self._in_flight:
+            facts = {"retry_after_s": RETRY_AFTER_S}
+            detail = "The first request with this idempotency key has not been answered yet. Ask again."
+            raise Problem(
+                "idempotency_in_flight", detail, "Idempotency-Key", facts, retry_after(RETRY_AFTER_S)
+            )
+        self._in_flight.add((org, key))
+        try:
+            yield
+        finally:
+            self._in_flight.discard((org, key))
+
+    # Requests.
+
+    async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        visit = scope["holdfast"] = Visit(_request_id(scope), scope["method"], _address(scope))
+        started = asyncio.get_running_loop().time()
+        try:
+            await self._router(scope, receive, send)  # type: ignore[arg-type]
+        except Exception:
+            log.exception("a request failed", extra={"request_id": visit.request_id})
+            if not visit.status:
+                problem = Problem("failed", "Something of ours went wrong.")
+                visit.code = problem.code
+                await respond(send, visit, problem.status, problem.body(), MEDIA_TYPE)
+        finally:
+            self._note(visit, asyncio.get_running_loop().time() - started)
+
+    def _note(self, visit: Visit, took_s: float) -> None:
+        self.metrics.visited(visit, took_s)
+        if log.isEnabledFor(logging.INFO):
+            facts = {
+                "request_id": visit.request_id,
+                "method": visit.method,
+                "operation": visit.operation,
+                "status": visit.status,
+                "code": visit.code,
+                "ms": round(took_s * 1000, 2),
+                "key": visit.key,
+                "org": visit.org,
+                "address": visit.address,
+            }
+            log.info("request", extra=facts)
+
+    def _routes(self) -> list[Route]:
+        paths: dict[str, dict[str, Operation]] = {}
+        for operation in self.operations:
+            paths.setdefault(operation.path, {})[operation.method] = operation
+        routes = [
+            Route(path.replace("{label}", "{label:path}"), Endpoint(self, operations))
+            for path, operations in paths.items()
+        ]
+        pages: dict[str, Page] = {
+            "/healthz": health.healthz,
+            "/readyz": health.readyz,
+            "/metrics": metrics.page,
+            "/openapi.json": docs.openapi,
+            "/docs": docs.page,
+            "/docs/docs.js": docs.script,
+            "/docs/docs.css": docs.style,
+        }
+        return routes + [Route(path, _Page(self, page)) for path, page in pages.items()]
+
+
+def operations_of(settings: Settings) -> tuple[Operation, ...]:
+    """All of the API, the most asked first."""
+    parts: list[Sequence[Operation]] = [
+        bookings.OPERATIONS,
+        offers.OPERATIONS,
+        pools.OPERATIONS,
+        units.OPERATIONS,
+        stats.OPERATIONS,
+        stream.OPERATIONS,
+        keys.OPERATIONS,
+    ]
+    if settings.test_clock:
+        parts.append(clock.OPERATIONS)
+    return tuple(operation for part in parts for operation in part)
+
+
+class _Page:
+    """A page that needs no key and is only looked at."""
+
+    def __init__(self, service: Service, page: Page) -> None:
+        self._service = service
+        self._page = page
+
+    async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
+        visit: Visit = scope["holdfast"]
+        if scope["method"] not in ("GET", "HEAD"):
+            problem = Problem(
+                "method_not_allowed", "This can only be looked at.", headers=((b"allow", b"GET, HEAD"),)
+            )
+            await respond(send, visit, problem.status, problem.body(), MEDIA_TYPE, problem.headers)
+            return
+        visit.operation = self._page.__name__
+        await self._page(self._service, scope, send)
+
+
+async def _nothing_here(scope: Any, receive: Any, send: Send) -> None:
+    problem = not_found()
+    scope["holdfast"].code = problem.code
+    await respond(send, scope["holdfast"], problem.status, problem.body(), MEDIA_TYPE)
+
+
+def _request_id(scope: Any) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return str(value.decode())
+    return secrets.token_hex(8)
+
+
+def _address(scope: Any) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""

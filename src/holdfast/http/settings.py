@@ -1,0 +1,60 @@
+"""How the service is set up: each setting is a flag, an environment variable HOLDFAST_…, or both."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import Final, Self
+
+from holdfast.config import database_url
+from holdfast.errors import SettingsWrong
+
+_PREFIX: Final = "HOLDFAST_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the service needs to know. A limit of 0 is none."""
+
+    database: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    test_clock: bool = False
+    rate_per_key: int = 20_000
+    burst_per_key: int = 40_000
+    rate_per_address: int = 100
+    burst_per_address: int = 500
+    holds_per_address_max: int = 20
+    holds_per_party_max: int = 10
+    streams_max: int = 1_000
+    stream_patience_s: int = 20
+    graceful_stop_s: int = 10
+    log_level: str = "info"
+    origins: str = ""
+    """Origins of web sites whose scripts may ask, with commas between them."""
+    proxies: str = ""
+    """Addresses of proxies whose X-Forwarded-For is believed, with commas between them."""
+
+    @classmethod
+    def read(cls, *, database: str | None = None, **given: object) -> Self:
+        """From what was said, else from the environment, else as above. Raises SettingsWrong."""
+        values: dict[str, object] = {"database": database_url(database)}
+        for field in fields(cls):
+            if field.name == "database":
+                continue
+            if given.get(field.name) is not None:
+                values[field.name] = given[field.name]
+            elif text := os.environ.get(_PREFIX + field.name.upper()):
+                values[field.name] = _parsed(field.name, text, field.type)
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def _parsed(name: str, text: str, kind: object) -> object:
+    if kind == "str":
+        return text
+    if kind == "bool" and text.lower() in ("0", "1", "true", "false", "yes", "no"):
+        return text.lower() in ("1", "true", "yes")
+    if kind == "int" and text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    what = "true or false" if kind == "bool" else "a whole number"
+    raise SettingsWrong(f"{_PREFIX}{name.upper()} must be {what}, not {text!r}")

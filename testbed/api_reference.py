@@ -1,0 +1,84 @@
+"""The page docs/reference/api.md, written from the operations of the HTTP service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.http.openapi import document
+from holdfast.http.problems import STATUSES, TITLES
+from holdfast.http.service import operations_of
+from holdfast.http.settings import Settings
+
+OPENING = """# The HTTP API
+
+Written from the service's own OpenAPI document by `python3 dev.py docs`. The service shows the same, to be
+tried, at `/docs`, and to programs at `/openapi.json`. For walks through it see [the guide](../howto/http.md).
+"""
+
+
+def api_reference() -> str:
+    told = document(operations_of(Settings(database="", test_clock=True)))
+    schemas = told["components"]["schemas"]
+    parts = [OPENING]
+    for tag in told["tags"]:
+        parts.append(f"## {tag['name'].capitalize()}\n")
+        for path, methods in told["paths"].items():
+            for method, operation in methods.items():
+                if tag["name"] in operation["tags"]:
+                    parts += _operation(method.upper(), path, operation)
+    parts.append("## Problems\n\n| code | status | meaning |\n|---|--:|---|")
+    parts += [f"| `{code}` | {status} | {TITLES[code]} |" for code, status in STATUSES.items()]
+    parts.append("\n## Shapes\n")
+    for name, schema in sorted(schemas.items()):
+        if "properties" in schema and not name.startswith("Page_") and schema["properties"]:
+            parts += _shape(name, schema)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _operation(method: str, path: str, operation: Any) -> Iterator[str]:
+    yield f"### {method} {path}\n\n{operation['summary']}. {operation['description']}\n"
+    body = operation.get("requestBody")
+    if body:
+        yield f"- body: {_type(body['content']['application/json']['schema'])}"
+    query = [f"`{one['name']}`" for one in operation["parameters"] if one["in"] == "query"]
+    if query:
+        yield f"- query: {', '.join(query)}"
+    for status, response in operation["responses"].items():
+        (content,) = response["content"].values()
+        if int(status) < 300:
+            yield f"- {status}: {_type(content['schema'])}"
+        else:
+            codes = [code for code in STATUSES if f"`{code}`" in response["description"]]
+            yield f"- {status}: {', '.join(f'`{code}`' for code in codes)}"
+    yield ""
+
+
+def _shape(name: str, schema: Any) -> Iterator[str]:
+    yield f"### {name}\n\n{schema.get('description', '')}\n\n| field | type |\n|---|---|"
+    needed = schema.get("required", ())
+    closed = schema.get("additionalProperties") is False
+    for field, kind in schema["properties"].items():
+        star = " (required)" if closed and field in needed else ""
+        yield f"| `{field}`{star} | {_type(kind)} |"
+    yield ""
+
+
+def _type(schema: Any) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        if name.startswith("Page_"):
+            inner = name.removeprefix("Page_").removesuffix("_")
+            return f"a page of [{inner}](#{inner.lower()})"
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{one}`" for one in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    if schema.get("format") == "date-time":
+        return "instant"
+    return {"string": "text", "integer": "whole number", "boolean": "true or false"}.get(
+        schema.get("type", ""), str(schema.get("type", "anything"))
+    )

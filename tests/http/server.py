@@ -1,0 +1,147 @@
+"""The real service as a process on loopback, and what talks to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+
+from holdfast import Holdfast
+from holdfast.keys import ApiKey, Keys
+
+START_S = 30
+
+
+class Server:
+    """One process of the service. Use it as a context."""
+
+    def __init__(self, url: str, *flags: str, **environment: str) -> None:
+        self.url = url
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self._flags = flags
+        self._environment = {name.upper(): value for name, value in environment.items()}
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="holdfast-", suffix=".log")  # noqa: SIM115
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *, wait: bool = True) -> Server:
+        command = [
+            sys.executable,
+            "-m",
+            "holdfast",
+            "serve",
+            "--port",
+            str(self.port),
+            "--database",
+            self.url,
+        ]
+        self.process = subprocess.Popen(
+            [*command, *self._flags], stderr=self._log, env={**os.environ, **self._environment}
+        )
+        if wait:
+            self.wait_until_ready()
+        return self
+
+    def wait_until_ready(self, status: int = 200) -> None:
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            assert self.process is not None
+            assert self.process.poll() is None, self.log()
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{self.base}/readyz", timeout=5).status_code == status:
+                    return
+            time.sleep(0.02)
+        raise AssertionError(f"not ready in time: {self.log()}")
+
+    def stop(self) -> int:
+        """Ask it to stop; its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(30)
+
+    def log(self, until: str = "") -> str:
+        """All it has logged, once that has this in it: a line is written just after its answer."""
+        deadline = time.monotonic() + 5
+        while until not in (told := Path(self._log.name).read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return told
+
+    def __enter__(self) -> Server:
+        return self if self.process is not None else self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        self._log.close()
+
+    def client(self, key: str | None = None, **options: Any) -> Client:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return Client(base_url=self.base, headers=headers, timeout=30, **options)
+
+
+class Client(httpx.Client):
+    """Asks the service, and says in one word what should come."""
+
+    def ask(self, method: str, path: str, json: Any = None, *, expect: int = 200, **options: Any) -> Any:
+        given = {"json": json} if json is not None else {}
+        answer = self.request(method, path, **given, **options)
+        assert answer.status_code == expect, f"{answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def pool(self, key: str, size: int | None = 1, preset: str = "class_waitlist", **fields: Any) -> Any:
+        body = {"key": key, "preset": preset, "quotas": [{"key": "main", "size": size}], **fields}
+        return self.ask("POST", "/v1/pools", body, expect=201)
+
+    def book(self, pool: str, party: Any, expect: int = 201, **fields: Any) -> Any:
+        return self.ask("POST", f"/v1/pools/{pool}/bookings", {"party": party, **fields}, expect=expect)
+
+    def booking(self, name: str) -> Any:
+        return self.ask("GET", f"/v1/bookings/{name}")
+
+    def act(self, booking: str, act: str, json: Any = None, expect: int = 200) -> Any:
+        return self.ask("POST", f"/v1/bookings/{booking}/{act}", json, expect=expect)
+
+    def advance(self, seconds: int) -> None:
+        self.ask("POST", "/v1/clock", {"advance_s": seconds})
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def make_key(url: str, role: str = "admin", org: str = "default", name: str = "tests") -> str:
+    """A new key, made as the command line makes it."""
+
+    async def make() -> ApiKey:
+        async with Holdfast.open(url, ticker=False) as hf:
+            made = await Keys(hf.store, hf.clock, hf.secret).create(org, role, name)
+            assert isinstance(made, ApiKey)
+            return made
+
+    secret = asyncio.run(make()).secret
+    assert secret is not None
+    return secret
+
+
+@contextlib.contextmanager
+def serving(url: str, *flags: str, **environment: str) -> Iterator[Server]:
+    with Server(url, *flags, **environment) as server:
+        yield server

@@ -1,0 +1,130 @@
+"""The client: typed answers, refusals as values, and retries that are the same request."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import Any
+
+import pytest
+
+from holdfast import Refusal, granted
+from holdfast.changes import BookingChange
+from holdfast.client import AsyncClient, Client, ClientError, Forbidden, NotReached
+from tests.http.server import Client as Admin
+from tests.http.server import Server, free_port
+
+
+def key_of(admin: Admin) -> str:
+    return str(admin.headers["authorization"].removeprefix("Bearer "))
+
+
+def test_a_program_without_an_event_loop(server: Server, admin: Admin) -> None:
+    with Client(server.base, key_of(admin)) as hf:
+        pool = granted(hf.create_pool("plain", preset="class_waitlist", quotas={"main": 1}))
+        assert pool.quotas[0].room == 1
+        ann = granted(hf.book("plain", {"id": "ann", "name": "Ann"}))
+        assert (ann.state, ann.party.name, ann.seconds_left) == ("held", "Ann", 900)
+        assert ann.expires_at is not None
+        assert ann.expires_at.tzinfo is not None
+        refused = hf.book("plain", "ann")
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.facts["booking"]) == ("already_holding", ann.id)
+        bea = granted(hf.book("plain", "bea"))
+        assert [b.id for b in granted(hf.line("plain")).items] == [bea.id]
+        granted(hf.cancel(ann.id, why="ill"))
+        offer = granted(hf.booking(bea.id)).offer
+        assert offer is not None
+        assert granted(hf.offer_of(offer.token)).outcome == "live"
+        assert granted(hf.claim(offer.token)).state == "confirmed"
+        assert granted(hf.explain(bea.reference)).items[0].code == "joined"
+        assert granted(hf.stats("plain")).waiting == 0
+        assert granted(hf.log("plain", limit=2)).next is not None
+        granted(hf.change_booking(bea.id, answers={"diet": "none"}))
+        assert granted(hf.booking(bea.id)).answers == {"diet": "none"}
+        assert isinstance(hf.pool("nowhere"), Refusal)
+        made = granted(hf.create_key("read", "a reader"))
+        assert made.secret is not None
+        with Client(server.base, made.secret) as reader:
+            assert granted(reader.pool("plain")).key == "plain"
+            with pytest.raises(Forbidden):
+                reader.book("plain", "eve")
+        granted(hf.revoke_key(made.id))
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    public = {name for name in vars(AsyncClient) if not name.startswith("_")}
+    assert public <= {name for name in dir(Client) if not name.startswith("_")}
+    assert len(public) > 25
+
+
+async def test_an_answer_that_was_lost_is_asked_for_again_and_done_once(server: Server, admin: Admin) -> None:
+    """The connection breaks after the request has gone out, again and again: there is one booking."""
+    admin.pool("lossy", 50, "checkout")
+    port = free_port()
+    lost = 0
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal lost
+        there = await asyncio.open_connection("127.0.0.1", server.port)
+        request = await reader.readuntil(b"\r\n\r\n")
+        length = int(request.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        there[1].write(request + await reader.readexactly(length))
+        answer = await there[0].readuntil(b"\r\n\r\n")
+        length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        answer += await there[0].readexactly(length)
+        if lost < 3:
+            lost += 1
+        else:
+            writer.write(answer)
+            await writer.drain()
+        there[1].close()
+        writer.close()
+
+    async with (
+        await asyncio.start_server(pass_on, "127.0.0.1", port),
+        AsyncClient(f"http://127.0.0.1:{port}", key_of(admin)) as hf,
+    ):
+        made = granted(await hf.book("lossy", "ann"))
+    assert lost == 3
+    assert [b["id"] for b in admin.ask("GET", "/v1/bookings?pool=lossy")["items"]] == [made.id]
+
+
+async def test_nobody_there_is_said_when_patience_ends() -> None:
+    async with AsyncClient(f"http://127.0.0.1:{free_port()}", "hf_x", tries_max=2) as hf:
+        with pytest.raises(NotReached):
+            await hf.pools()
+    assert issubclass(NotReached, ClientError)
+
+
+async def test_the_stream_goes_on_after_a_break(server: Server, admin: Admin) -> None:
+    admin.pool("watched", 50, "checkout")
+    async with AsyncClient(server.base, key_of(admin)) as hf:
+        seen: list[str] = []
+
+        async def watch() -> None:
+            async for change in hf.stream(pool="watched"):
+                if isinstance(change, BookingChange):
+                    seen.append(change.booking.party.id)
+                    if change.booking.party.id == "bea":
+                        return
+
+        watching = asyncio.create_task(watch())
+        await asyncio.sleep(0.5)
+        granted(await hf.book("watched", "ann"))
+        granted(await hf.book("watched", "bea"))
+        await asyncio.wait_for(watching, 20)
+    assert seen == ["ann", "bea"]
+
+
+def test_the_stream_without_an_event_loop(server: Server, admin: Admin) -> None:
+    admin.pool("watched-too", 50, "checkout")
+    with Client(server.base, key_of(admin)) as hf:
+        timer = threading.Timer(0.5, lambda: admin.book("watched-too", "ann"))
+        timer.start()
+        change: Any = next(change for change in hf.stream(pool="watched-too") if change is not None)
+        timer.join()
+        assert change.booking.party.id == "ann"
+    with contextlib.suppress(RuntimeError):
+        hf.close()

@@ -1,0 +1,225 @@
+"""Keys: who may come in, and what each may do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from holdfast.cli.main import app
+from tests.database import ask
+from tests.http.server import Client, Server, make_key
+
+ROUTES = [
+    ("POST", "/v1/pools"),
+    ("GET", "/v1/pools"),
+    ("GET", "/v1/pools/{pool}"),
+    ("PATCH", "/v1/pools/{pool}"),
+    ("GET", "/v1/pools/{pool}/line"),
+    ("GET", "/v1/pools/{pool}/stats"),
+    ("GET", "/v1/pools/{pool}/log"),
+    ("POST", "/v1/pools/{pool}/fill"),
+    ("GET", "/v1/pools/{pool}/openings"),
+    ("POST", "/v1/pools/{pool}/openings/{opening}/resolve"),
+    ("POST", "/v1/pools/{pool}/units"),
+    ("DELETE", "/v1/pools/{pool}/units/{label}"),
+    ("POST", "/v1/pools/{pool}/bookings"),
+    ("GET", "/v1/bookings"),
+]
+
+
+def test_without_a_key_nobody_comes_in(server: Server) -> None:
+    with server.client() as nobody:
+        answer = nobody.get("/v1/pools")
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+        assert answer.headers["www-authenticate"] == "Bearer"
+        for said in ("Bearer hf_wrong", "Bearer hf_" + "A" * 43, "Basic YTpi", "Bearer", "hf_x", "Bearer é"):
+            answer = nobody.get("/v1/pools", headers={"Authorization": said.encode("latin-1")})  # type: ignore[dict-item]
+            assert answer.status_code == 401
+        assert nobody.get("/healthz").status_code == 200
+
+
+def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, public: Client) -> None:
+    admin.pool("open-house", 1)
+    admin.pool("shut", 1, status="closed")
+    keys = {pool["key"] for pool in public.ask("GET", "/v1/pools?limit=500")["items"]}
+    assert "open-house" in keys
+    assert "shut" not in keys
+    mine = public.book("open-house", "ann")
+    assert public.booking(mine["edit_token"])["state"] == "held"
+    for name in (mine["id"], mine["reference"]):
+        assert public.ask("GET", f"/v1/bookings/{name}", expect=404)["code"] == "unknown"
+        public.act(name, "cancel", expect=404)
+    assert public.act(mine["edit_token"], "confirm")["state"] == "confirmed"
+    for field, value in {
+        "price": {"amount": 1, "currency": "EUR"},
+        "confirmed": True,
+        "as_staff": True,
+    }.items():
+        problem = public.book("open-house", "bea", expect=403, **{field: value})
+        assert (problem["code"], problem["field"]) == ("forbidden", field)
+    path = f"/v1/bookings/{mine['edit_token']}/cancel?dry_run=true"
+    assert public.ask("POST", path, expect=403)["field"] == "dry_run"
+    waiting = public.book("open-house", "bea")
+    admin.act(mine["id"], "cancel")
+    assert public.booking(waiting["edit_token"])["offer"] is None
+    token = admin.booking(waiting["id"])["offer"]["token"]
+    claimed = public.ask("POST", f"/v1/offers/{token}/claim")
+    assert (claimed["state"], claimed["edit_token"]) == ("confirmed", None)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "roles"),
+    [
+        ("GET", "/v1/pools", {"admin", "staff", "read", "public"}),
+        ("GET", "/v1/pools/any/line", {"admin", "staff", "read"}),
+        ("GET", "/v1/pools/any/log", {"admin", "staff", "read"}),
+        ("GET", "/v1/bookings", {"admin", "staff", "read"}),
+        ("GET", "/v1/stats", {"admin", "staff", "read"}),
+        ("GET", "/v1/stream", {"admin", "staff", "read"}),
+        ("POST", "/v1/pools", {"admin", "staff"}),
+        ("PATCH", "/v1/pools/any", {"admin", "staff"}),
+        ("POST", "/v1/pools/any/units", {"admin", "staff"}),
+        ("POST", "/v1/pools/any/fill", {"admin", "staff"}),
+        ("POST", "/v1/bookings/any/move", {"admin", "staff"}),
+        ("POST", "/v1/bookings/any/offer", {"admin", "staff"}),
+        ("POST", "/v1/pools/any/bookings", {"admin", "staff", "public"}),
+        ("POST", "/v1/bookings/any/cancel", {"admin", "staff", "public"}),
+        ("POST", "/v1/clock", {"admin", "staff"}),
+        ("GET", "/v1/keys", {"admin"}),
+        ("POST", "/v1/keys", {"admin"}),
+        ("DELETE", "/v1/keys/any", {"admin"}),
+    ],
+)
+def test_each_role_may_do_what_it_may(
+    admin: Client, staff: Client, reader: Client, public: Client, method: str, path: str, roles: set[str]
+) -> None:
+    clients = {"admin": admin, "staff": staff, "read": reader, "public": public}
+    for role, client in clients.items():
+        if path == "/v1/stream":
+            with client.stream(method, path) as answer:
+                status = answer.status_code
+        else:
+            status = client.request(method, path, json=None if method == "GET" else {}).status_code
+        assert (status == 403) == (role not in roles), role
+
+
+def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, server: Server) -> None:
+    """Every path of the API with names of ours and a key of theirs: unknown, and nothing changed."""
+    pool = admin.pool("secret-gig")
+    olga, ann = admin.book("secret-gig", "olga"), admin.book("secret-gig", "ann")
+    admin.act(olga["id"], "cancel")
+    token = admin.booking(ann["id"])["offer"]["token"]
+    key = admin.ask("GET", "/v1/keys")["items"][0]["id"]
+    names = {
+        "pool": [pool["id"], pool["key"]],
+        "booking": [ann["id"], ann["reference"], ann["edit_token"]],
+        "token": [token],
+        "key": [key],
+        "opening": ["1"],
+        "label": ["a"],
+    }
+    bodies: dict[str, Any] = {
+        "book": {"party": "eve"},
+        "add_units": {"units": ["a"]},
+        "resolve": {"action": "free"},
+        "move_booking": {"to": "front"},
+        "change_booking": {"answers": {"a": 1}},
+    }
+    before = admin.ask("GET", "/v1/pools/secret-gig/log?limit=500")
+    document = admin.ask("GET", "/openapi.json")
+    asked = 0
+    for path, operations in document["paths"].items():
+        if not path.startswith("/v1/") or "{" not in path:
+            continue
+        for method, operation in operations.items():
+            for spelled in spellings(path, names):
+                answer = other_org.request(
+                    method.upper(),
+                    spelled,
+                    json=bodies.get(operation["operationId"], {}) if method != "get" else None,
+                )
+                assert (answer.status_code, answer.json()["code"]) == (404, "unknown"), (method, spelled)
+                asked += 1
+    assert asked > 40
+    for path in ("/v1/pools", "/v1/bookings"):
+        assert other_org.ask("GET", path)["items"] == []
+    assert other_org.ask("GET", "/v1/stats")["pools"] == 0
+    assert other_org.ask("GET", f"/v1/bookings?pool={pool['id']}", expect=404)
+    assert other_org.ask("GET", f"/v1/bookings?cursor={ann['id']}")["items"] == []
+    assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
+    assert admin.ask("GET", "/v1/pools/secret-gig/log?limit=500") == before
+    assert admin.ask("POST", f"/v1/offers/{token}/claim")["state"] == "confirmed"
+    # What is there and another's is told in the very words of what is not there at all.
+    for there, nowhere in ((ann["id"], "b" + "0" * 13 + "zzzzzz"), (ann["reference"], "ZZZZZZ")):
+        told = [other_org.get(f"/v1/bookings/{name}").text.replace(name, "…") for name in (there, nowhere)]
+        assert told[0] == told[1]
+
+
+def spellings(path: str, names: dict[str, list[str]]) -> list[str]:
+    found = [path]
+    for name, values in names.items():
+        found = [one.replace(f"{{{name}}}", value) for one in found for value in values]
+    return list(dict.fromkeys(found))
+
+
+def test_a_revoked_key_is_turned_away_at_once_and_its_last_use_is_shown(
+    server: Server, admin: Client
+) -> None:
+    made = admin.ask("POST", "/v1/keys", {"role": "read", "name": "short-lived"}, expect=201)
+    assert made["secret"].startswith("hf_")
+    with server.client(made["secret"]) as client:
+        client.ask("GET", "/v1/pools")
+        gone = admin.ask("DELETE", f"/v1/keys/{made['id']}")
+        assert gone["revoked_at"] is not None
+        assert client.ask("GET", "/v1/pools", expect=401)["code"] == "unauthenticated"
+    listed = {key["id"]: key for key in admin.ask("GET", "/v1/keys?limit=500")["items"]}
+    assert listed[made["id"]]["secret"] is None
+    assert listed[made["id"]]["hint"] == "…" + made["secret"][-4:]
+
+
+def test_making_a_key_twice_by_one_request_makes_one(admin: Client) -> None:
+    asked = {"role": "read", "name": "once"}
+    headers = {"Idempotency-Key": "make-once"}
+    first = admin.ask("POST", "/v1/keys", asked, expect=201, headers=headers)
+    assert admin.ask("POST", "/v1/keys", asked, expect=201, headers=headers) == first
+    other = {"role": "admin", "name": "once"}
+    assert admin.ask("POST", "/v1/keys", other, expect=422, headers=headers)["code"] == "idempotency_mismatch"
+
+
+def test_no_key_and_no_token_is_in_the_database_or_the_log(server: Server, admin: Client) -> None:
+    secret = make_key(server.url, "staff", name="hidden")
+    with server.client(secret) as client:
+        client.pool("quiet")
+        olga, ann = client.book("quiet", "olga"), client.book("quiet", "ann")
+        client.act(olga["id"], "cancel")
+        token = client.booking(ann["id"])["offer"]["token"]
+        client.ask("GET", f"/v1/offers/{token}")
+        client.ask("GET", f"/v1/bookings/{ann['edit_token']}")
+        client.ask("POST", f"/v1/offers/{token}/claim", headers={"Idempotency-Key": "quiet"})
+    tables = ("api_keys", "bookings", "offers", "log", "outbox", "requests", "pools", "stream")
+    dumped = "".join(str(asyncio.run(ask(server.url, f"SELECT * FROM {table}"))) for table in tables)
+    log = server.log("claim_offer")
+    assert ann["id"] in dumped
+    assert "claim_offer" in log
+    for hidden in (secret, token, ann["edit_token"], token.split(".")[1]):
+        assert hidden not in dumped
+        assert hidden not in log
+
+
+def test_the_command_line_makes_lists_and_revokes_keys(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def holdfast(*words: str) -> str:
+        capsys.readouterr()
+        app([*words, "--database", server.url], standalone_mode=False)
+        return capsys.readouterr().out
+
+    last = holdfast("key", "create", "--role", "staff", "--name", "desk", "--org", "cli").splitlines()[-1]
+    with server.client(last) as client:
+        assert client.ask("GET", "/v1/pools")["items"] == []
+        (listed,) = holdfast("key", "list", "--org", "cli").splitlines()[1:]
+        assert "desk" in listed
+        holdfast("key", "revoke", listed.split()[0], "--org", "cli")
+        assert "revoked" in holdfast("key", "list", "--org", "cli")

@@ -1,0 +1,179 @@
+"""Floods and hoarding are bounded, people are still served, and the figures tell of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.http.limits import Buckets
+from tests.http.server import Client, Server, make_key, serving
+
+LIMITS = {
+    "holdfast_rate_per_address": "5",
+    "holdfast_burst_per_address": "30",
+    "holdfast_holds_per_address_max": "3",
+    "holdfast_holds_per_party_max": "2",
+    "holdfast_stream_patience_s": "1",
+    "holdfast_origins": "https://www.example.org",
+}
+
+
+@pytest.fixture(scope="module")
+def server(module_url: str) -> Iterator[Server]:
+    with serving(module_url, "--test-clock", **LIMITS) as running:
+        yield running
+
+
+def test_a_bot_cannot_hold_every_seat_and_a_person_still_gets_one(server: Server, admin: Client) -> None:
+    admin.pool("tickets", 10, "checkout")
+    with server.client(make_key(server.url, "public")) as bot:
+        made = [bot.book("tickets", f"bot {n}") for n in range(2)]
+        path, keyed = "/v1/pools/tickets/bookings", {"Idempotency-Key": "third"}
+        made += [bot.ask("POST", path, {"party": "bot 2"}, expect=201, headers=keyed)]
+        assert bot.ask("POST", path, {"party": "bot 2"}, expect=201, headers=keyed) == made[2]
+        for n in range(3, 8):
+            answer = bot.post("/v1/pools/tickets/bookings", json={"party": f"bot {n}"})
+            assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
+            assert int(answer.headers["retry-after"]) == 900
+        assert admin.ask("GET", "/v1/pools/tickets")["quotas"][0]["room"] == 7
+        # What is confirmed or given back does not count any more, nor what has expired.
+        bot.act(made[0]["edit_token"], "confirm")
+        assert bot.book("tickets", "bot 9")["state"] == "held"
+        admin.advance(900)
+        assert bot.book("tickets", "bot 10")["state"] == "held"
+
+
+def test_a_party_cannot_hold_seats_everywhere(server: Server, admin: Client) -> None:
+    admin.advance(3600)
+    with server.client(make_key(server.url, "public")) as client:
+        for n in range(2):
+            admin.pool(f"show-{n}", 10, "checkout")
+            client.book(f"show-{n}", "greedy")
+        admin.pool("show-2", 10, "checkout")
+        assert client.book("show-2", "greedy", expect=429)["detail"].startswith("This party has 2 live holds")
+        assert client.book("show-2", "modest")["state"] == "held"
+
+
+def test_a_flood_is_told_to_slow_down_and_staff_are_not(server: Server, admin: Client) -> None:
+    with server.client(make_key(server.url, "public")) as flood:
+        answers = [flood.get("/v1/pools") for _ in range(60)]
+    slowed = [answer for answer in answers if answer.status_code == 429]
+    assert slowed
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in slowed)
+    assert slowed[0].json()["retry_after_s"] >= 1
+    assert {admin.get("/v1/pools").status_code for _ in range(60)} == {200}
+
+
+def test_guessing_keys_is_slowed_down(server: Server) -> None:
+    with server.client() as guesser:
+        statuses = [
+            guesser.get("/v1/pools", headers={"Authorization": f"Bearer hf_{n:043}"}).status_code
+            for n in range(80)
+        ]
+    assert statuses[0] == 401
+    assert 429 in statuses
+
+
+def test_a_client_that_takes_nothing_is_dropped_and_can_resume(server: Server, admin: Client) -> None:
+    admin.pool("slow", None, "checkout")
+    key = admin.headers["authorization"]
+    with socket.create_connection(("127.0.0.1", server.port)) as sleepy:
+        sleepy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sleepy.sendall(f"GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\n\r\n".encode())
+        head = sleepy.recv(2000)
+        while b"event: ready" not in head:
+            head += sleepy.recv(2000)
+        last = re.findall(rb"\nid: (\S+)", head)[0].decode()
+        large = {"note": "x" * 9_000, "more": "y" * 9_000, "yet": "z" * 9_000}
+        until = time.monotonic() + 40
+        for n in range(2_000):
+            admin.book("slow", {"id": f"party {n}", "attributes": large})
+            if n % 50 == 49 and open_streams(admin) == 0:
+                break
+            assert time.monotonic() < until
+        made = n + 1
+    headers = {"Last-Event-ID": last}
+    heard: set[str] = set()
+    with admin.stream("GET", "/v1/stream", headers=headers) as answer:
+        for line in answer.iter_lines():
+            assert line != "event: reset"
+            heard.update(re.findall(r'"party":\{"id":"(party \d+)"', line[:2_000]))
+            if len(heard) == made:
+                break
+    assert len(heard) == made
+
+
+def open_streams(admin: Client) -> float:
+    (found,) = re.findall(r"^holdfast_streams (\S+)$", admin.get("/metrics").text, re.MULTILINE)
+    return float(found)
+
+
+def test_buckets_fill_again_and_forget_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.http.limits._NAMES_MAX", 3)
+    buckets = Buckets(2, 4)
+    assert [buckets.take("a", 0.0) for _ in range(4)] == [0.0] * 4
+    assert buckets.take("a", 0.0) == 0.5
+    assert buckets.take("a", 0.5) == 0.0
+    assert buckets.take("a", 0.5) > 0
+    for name in "bcd":
+        buckets.take(name, 1.0)
+    assert len(buckets._left) == 3
+    assert Buckets(0, 0).take("a", 0.0) == 0.0
+
+
+def test_the_figures_are_there(server: Server, admin: Client) -> None:
+    admin.pool("counted", 1)
+    admin.book("counted", "olga")
+    admin.book("counted", "ann")
+    admin.book("counted", "olga", expect=409)
+    text = admin.get("/metrics").text
+    deadline = time.monotonic() + 5
+    while "holdfast_waiting 1.0" not in text and time.monotonic() < deadline:
+        # What stands in the database is read every two seconds at most.
+        time.sleep(0.1)
+        text = admin.get("/metrics").text
+
+    def figure(name: str) -> float:
+        (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        return float(found)
+
+    assert figure('holdfast_commands_total{kind="Book",outcome="done"}') >= 2
+    assert figure('holdfast_commands_total{kind="Book",outcome="already_holding"}') >= 1
+    assert figure('holdfast_requests_total{operation="book",status="201"}') >= 2
+    assert figure("holdfast_live_holds") >= 1
+    assert figure("holdfast_waiting") >= 1
+    assert figure("holdfast_longest_line") == 1
+    assert figure("holdfast_batch_commands_count") > 0
+    assert figure("holdfast_commit_seconds_count") > 0
+    assert figure("holdfast_due_lag_seconds") == 0
+    assert figure("holdfast_outbox_lag_seconds") >= 0
+
+
+def test_logs_are_json_and_name_the_request(server: Server, admin: Client) -> None:
+    admin.get("/v1/pools", headers={"X-Request-ID": "find-me"})
+    lines = [json.loads(line) for line in server.log("find-me").splitlines()]
+    (line,) = [line for line in lines if line.get("request_id") == "find-me"]
+    assert (line["operation"], line["status"], line["org"]) == ("list_pools", 200, "default")
+    assert line["at"].endswith("Z")
+
+
+def test_only_named_web_sites_may_ask_from_a_browser(admin: Client) -> None:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    for origin, status in (("https://www.example.org", 200), ("https://evil.example", 400)):
+        answer = admin.options("/v1/pools", headers={"Origin": origin, **asked})
+        assert answer.status_code == status
+        seen = admin.get("/v1/pools", headers={"Origin": origin}).headers.get("access-control-allow-origin")
+        assert seen == (origin if status == 200 else None)
+
+
+def test_a_setting_that_cannot_be_is_refused_in_one_line(module_url: str) -> None:
+    server = Server(module_url, holdfast_rate_per_key="many").start(wait=False)
+    with server:
+        assert server.process is not None
+        assert server.process.wait(20) == 2
+        assert "HOLDFAST_RATE_PER_KEY must be a whole number" in server.log()

@@ -1,0 +1,136 @@
+"""The OpenAPI document is true: a program that only knows the document finds no lie and no server error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.core.refusals import CODES
+from holdfast.http.problems import STATUSES, TITLES
+from tests.http.server import Client, Server
+
+
+@pytest.fixture(scope="module")
+def document(admin: Client) -> Any:
+    return admin.ask("GET", "/openapi.json")
+
+
+def test_every_example_is_accepted(admin: Client, document: Any) -> None:
+    sent = 0
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            if "example" in content and "{" not in path:
+                answer = admin.request(method.upper(), path, json=content["example"])
+                assert answer.status_code < 300, answer.text
+                sent += 1
+    admin.ask("POST", "/v1/pools/yoga/bookings", example(document, "/v1/pools/{pool}/bookings"), expect=201)
+    assert sent >= 3
+
+
+def schemathesis(server: Server, admin: Client, tmp_path: Path, document: Any, *options: str) -> Any:
+    """Run it against the service with names that are really there."""
+    olga = admin.book("there", "olga")
+    ann = admin.book("there", "ann")
+    admin.act(olga["id"], "cancel")
+    token = admin.booking(ann["id"])["offer"]["token"]
+    names = {
+        "pool": "there",
+        "booking": ann["id"],
+        "token": token,
+        "label": "a",
+        "opening": "1",
+        "key": "none",
+    }
+    config = tmp_path / "schemathesis.toml"
+    lines = [f'"path.{name}" = {json.dumps(value)}' for name, value in names.items()]
+    config.write_text("[parameters]\n" + "\n".join(lines) + "\n")
+    file = tmp_path / "openapi.json"
+    file.write_text(json.dumps(document))
+    command = [
+        str(Path(sys.executable).parent / "schemathesis"),
+        "--config-file",
+        str(config),
+        "run",
+        str(file),
+    ]
+    command += ["--url", server.base, "-H", f"Authorization: {admin.headers['authorization']}"]
+    command += [
+        "--checks",
+        "all",
+        "--exclude-checks",
+        "positive_data_acceptance",
+        "--seed",
+        "1",
+        "--no-color",
+    ]
+    return subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
+
+
+def test_no_lie_in_the_document_and_no_server_error(
+    server: Server, admin: Client, document: Any, tmp_path: Path
+) -> None:
+    admin.pool("there")
+    # Every boundary that the document speaks of on one database, and anything at all on the other.
+    phases = "coverage" if server.url.startswith("sqlite") else "fuzzing"
+    options = ("--phases", phases, "--max-examples", "4")
+    found = schemathesis(server, admin, tmp_path, document, *options)
+    assert found.returncode == 0, found.stdout
+    assert "401" not in found.stdout
+    assert '"level":"error"' not in server.log()
+    assert admin.ask("GET", "/readyz")["status"] == "ready"
+
+
+def test_a_lie_would_be_found(server: Server, admin: Client, document: Any, tmp_path: Path) -> None:
+    """A negative control: a document that says that a size is a text."""
+    admin.pool("there-too")
+    lying = json.loads(json.dumps(document))
+    lying["paths"] = {"/v1/pools": {"get": lying["paths"]["/v1/pools"]["get"]}}
+    lying["components"]["schemas"]["PoolState"]["properties"]["open_size"] = {"type": "string"}
+    options = ("--phases", "fuzzing", "--max-examples", "3")
+    found = schemathesis_of(server, admin, tmp_path, lying, *options)
+    assert found.returncode == 1
+    assert "open_size" in found.stdout
+
+
+def schemathesis_of(server: Server, admin: Client, tmp_path: Path, document: Any, *options: str) -> Any:
+    file = tmp_path / "lying.json"
+    file.write_text(json.dumps(document))
+    command = [str(Path(sys.executable).parent / "schemathesis"), "run", str(file), "--url", server.base]
+    command += ["-H", f"Authorization: {admin.headers['authorization']}", "--seed", "1", "--no-color"]
+    return subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
+
+
+def example(document: Any, path: str) -> Any:
+    return document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"]
+
+
+def test_every_operation_says_what_it_does_and_every_code_is_told(document: Any) -> None:
+    told = json.dumps(document)
+    for code in STATUSES:
+        assert code in TITLES
+        assert f'"{code}"' in told
+    assert set(CODES) <= set(STATUSES)
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    assert len(operations) > 30
+    assert all(operation["summary"] for operation in operations)
+    posts = [path["post"] for path in document["paths"].values() if "post" in path]
+    for operation in posts:
+        assert "Idempotency-Key" in [parameter["name"] for parameter in operation["parameters"]]
+
+
+def test_the_page_is_whole_and_asks_no_other_host(admin: Client) -> None:
+    page = admin.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for address in ("/docs/docs.js", "/docs/docs.css"):
+        assert address in page.text
+        assert admin.get(address).status_code == 200
+    for text in (page.text, admin.get("/docs/docs.js").text, admin.get("/docs/docs.css").text):
+        assert "http://" not in text
+        assert "https://" not in text

@@ -1,0 +1,267 @@
+"""The stream: every change, in order, from any node, and again from where one stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import httpx2 as httpx
+
+from holdfast import granted
+from holdfast.changes import BookingChange, Changes
+from tests.database import ask, dialect_of, opened
+from tests.http.server import Client, Server, make_key, serving
+
+
+class Listener:
+    """A client of the stream, in a thread of its own."""
+
+    def __init__(self, server: Server, key: str, last: str | None = None, path: str = "/v1/stream") -> None:
+        headers = {"Authorization": key}
+        if last:
+            headers["Last-Event-ID"] = last
+        self.messages: list[tuple[str, Any]] = []
+        self.last = last
+        self.ended = threading.Event()
+        self._news = threading.Condition()
+        self._client = httpx.Client(base_url=server.base, headers=headers, timeout=60)
+        self._thread = threading.Thread(target=self._listen, args=(path,), daemon=True)
+        self._thread.start()
+
+    def _listen(self, path: str) -> None:
+        with (
+            contextlib.suppress(httpx.TransportError, RuntimeError),
+            self._client.stream("GET", path) as answer,
+        ):
+            assert answer.status_code == 200, answer.read()
+            fields: dict[str, str] = {}
+            for line in answer.iter_lines():
+                if not line:
+                    self._take(fields)
+                    fields = {}
+                elif not line.startswith(":"):
+                    name, _, value = line.partition(": ")
+                    fields[name] = value
+        self.ended.set()
+
+    def _take(self, fields: dict[str, str]) -> None:
+        if "event" in fields:
+            with self._news:
+                self.last = fields.get("id", self.last)
+                self.messages.append((fields["event"], json.loads(fields["data"])))
+                self._news.notify_all()
+
+    def wait(self, event: str, found: Any = lambda data: True, seconds: float = 10) -> Any:
+        """The data of the first message of a kind that is as it should be."""
+
+        def there() -> Any:
+            return [data for kind, data in self.messages if kind == event and found(data)]
+
+        with self._news:
+            assert self._news.wait_for(there, seconds), (event, [kind for kind, _ in self.messages])
+            return there()[0]
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@contextlib.contextmanager
+def listening(server: Server, client: Client, **options: Any) -> Iterator[Listener]:
+    listener = Listener(server, client.headers["authorization"], **options)
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+def of(party: str) -> Any:
+    return lambda data: data["booking"]["party"]["id"] == party
+
+
+def test_changes_are_told_as_they_happen(server: Server, admin: Client, reader: Client) -> None:
+    admin.pool("live")
+    with listening(server, admin) as staff, listening(server, reader) as other:
+        staff.wait("ready")
+        other.wait("ready")
+        began = time.monotonic()
+        olga = admin.book("live", "olga")
+        told = staff.wait("booking", of("olga"))
+        assert time.monotonic() - began < 2
+        assert told["booking"]["state"] == "held"
+        assert [step["event"] for step in told["changes"]] == ["Held"]
+        pool = staff.wait("pool", lambda data: data["pool"]["key"] == "live")
+        assert pool["pool"]["quotas"][0]["used"] == 1
+        admin.book("live", "ann")
+        admin.act(olga["id"], "cancel")
+        offered = staff.wait("booking", lambda data: data["booking"]["state"] == "offered")
+        assert offered["booking"]["offer"]["token"]
+        seen = other.wait("booking", lambda data: data["booking"]["state"] == "offered")
+        assert seen["booking"]["offer"] is None
+
+
+def test_what_timers_do_is_told_too(server: Server, admin: Client) -> None:
+    admin.pool("timed", 1, "checkout")
+    with listening(server, admin, path="/v1/stream?pool=timed") as listener:
+        listener.wait("ready")
+        admin.book("timed", "ann")
+        admin.advance(900)
+        listener.wait("booking", lambda data: data["booking"]["state"] == "expired")
+        admin.pool("elsewhere", 1)
+        admin.book("timed", "bea")
+        listener.wait("booking", of("bea"))
+        keys = {data["pool"]["key"] for kind, data in listener.messages if kind == "pool"}
+        assert keys == {"timed"}
+
+
+def test_a_dropped_client_resumes_and_misses_nothing(server: Server, admin: Client) -> None:
+    admin.pool("resumed", 100, "checkout")
+    seen: set[str] = set()
+    last = None
+    for round_ in range(3):
+        with listening(server, admin, last=last) as listener:
+            listener.wait("ready")
+            admin.book("resumed", f"watched {round_}")
+            listener.wait("booking", of(f"watched {round_}"))
+            seen |= {data["booking"]["party"]["id"] for kind, data in listener.messages if kind == "booking"}
+            last = listener.last
+        admin.book("resumed", f"unwatched {round_}")
+    with listening(server, admin, last=last) as listener:
+        listener.wait("booking", of("unwatched 2"))
+        seen |= {data["booking"]["party"]["id"] for kind, data in listener.messages if kind == "booking"}
+    assert seen == {f"{how} {n}" for how in ("watched", "unwatched") for n in range(3)}
+
+
+def test_a_cursor_that_is_not_known_any_more_is_told_to_read_anew(server: Server, admin: Client) -> None:
+    for last in ("nonsense", "1.2.3.4", "9223372036854775807.1.1.1800000000000", "9" * 30):
+        with listening(server, admin, last=last) as listener:
+            listener.wait("reset")
+
+
+def test_only_looking_whether_there_is_a_stream_opens_none(admin: Client) -> None:
+    answer = admin.head("/v1/stream")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream")
+
+
+def test_another_org_hears_nothing(server: Server, admin: Client, other_org: Client) -> None:
+    admin.pool("private", 5, "checkout")
+    with listening(server, other_org) as listener:
+        listener.wait("ready")
+        admin.book("private", "ann")
+        other_org.pool("their-own")
+        listener.wait("pool", lambda data: data["pool"]["key"] == "their-own")
+        assert {data["pool"]["key"] for kind, data in listener.messages if kind == "pool"} == {"their-own"}
+    assert other_org.ask("GET", "/v1/stream?pool=private", expect=404)["code"] == "unknown"
+
+
+def test_changes_of_another_node_are_told(postgres_url: str) -> None:
+    key = make_key(postgres_url)
+    with serving(postgres_url) as one, serving(postgres_url) as two:
+        with one.client(key) as here, two.client(key) as there:
+            here.pool("shared", 50, "checkout")
+            with listening(one, here) as listener:
+                listener.wait("ready")
+                for n in range(20):
+                    (here if n % 2 else there).book("shared", f"party {n}")
+                for n in range(20):
+                    listener.wait("booking", of(f"party {n}"))
+        assert one.stop() == 0
+        assert listener.ended.wait(5)
+
+
+async def test_nothing_is_passed_over_when_commits_overlap(database_url: str) -> None:
+    """A transaction that began first and ends last is not lost, and nothing overtakes it."""
+    async with opened(database_url) as hf:
+        for key in ("a", "b"):
+            granted(await hf.create_pool(key, preset="checkout", quotas={"main": 5}))
+        changes = Changes(hf)
+        start = await changes.now()
+        if dialect_of(database_url) == "sqlite":
+            granted(await hf.book("b", "bea"))
+            assert len((await changes.after("default", start)).changes) == 2
+            return
+        slow = await asyncpg.connect(database_url)
+        await slow.execute("BEGIN")
+        # It takes its number now, and writes to its pool only later.
+        await slow.execute("SELECT pg_current_xact_id()")
+        granted(await hf.book("b", "bea"))
+        early = await changes.after("default", start)
+        assert early.changes == []
+        # A negative control: a reader without the horizon would have seen bea's change, and gone past ann's.
+        [(seen,)] = await ask(database_url, f"SELECT count(*) FROM stream WHERE mark > {start.mark}")
+        assert seen == 1
+        await slow.execute("UPDATE pools SET log_seq = log_seq + 1 WHERE key = 'a'")
+        await slow.execute("COMMIT")
+        await slow.close()
+        late = await changes.after("default", early.cursor)
+        pools = [change.pool.key for change in late.changes if not isinstance(change, BookingChange)]
+        assert pools == ["a", "b"]
+
+
+async def test_a_pools_changes_keep_the_order_of_its_log(postgres_url: str) -> None:
+    """A number taken early and used late must not put a pool's later change before its earlier one."""
+    async with opened(postgres_url) as hf:
+        granted(await hf.create_pool("a", preset="checkout", quotas={"main": 5}))
+        early = await asyncpg.connect(postgres_url)
+        await early.execute("BEGIN")
+        await early.execute("SELECT pg_current_xact_id()")
+        granted(await hf.book("a", "ann"))
+        await early.execute("UPDATE pools SET log_seq = log_seq + 1 WHERE key = 'a'")
+        await early.execute("COMMIT")
+        await early.close()
+        marks = await ask(postgres_url, "SELECT mark FROM stream ORDER BY pool_id, seq")
+        assert marks == sorted(marks)
+
+
+async def test_old_changes_are_forgotten_and_foreign_ones_too(database_url: str) -> None:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("a", preset="checkout", quotas={"main": 5}))
+        changes = Changes(hf)
+        old = await changes.now()
+        await hf.advance(seconds=25 * 3600)
+        granted(await hf.book("a", "ann"))
+        await changes.forget(hf.clock.now() - 24 * 3_600_000)
+        assert await ask(database_url, "SELECT count(*) FROM stream") == [(1,)]
+        assert not await changes.can_resume(old)
+        assert await changes.can_resume(await changes.now())
+        if dialect_of(database_url) == "postgres":
+            await ask(database_url, "UPDATE stream SET mark = 9000000000000000000")
+            await changes.forget_foreign()
+            assert await ask(database_url, "SELECT count(*) FROM stream") == [(0,)]
+
+
+async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_url: str) -> None:
+    """Under fire from two engines, what a watcher has heard is exactly what the log holds."""
+    async with opened(postgres_url) as one, opened(postgres_url) as two:
+        for n in range(5):
+            granted(await one.create_pool(f"p{n}", preset="checkout", quotas={"main": 1_000}))
+        changes = Changes(one)
+        cursor, heard, done = await changes.now(), set[tuple[str, int]](), asyncio.Event()
+
+        async def watch() -> None:
+            nonlocal cursor
+            while True:
+                ending = done.is_set()
+                news = await changes.after("default", cursor)
+                cursor = news.cursor
+                for change in news.changes:
+                    if isinstance(change, BookingChange):
+                        heard.update((change.pool, step.seq) for step in change.changes)
+                if ending and not news.changes:
+                    return
+                await asyncio.sleep(0)
+
+        watching = asyncio.create_task(watch())
+        for round_ in range(10):
+            await asyncio.gather(
+                *((one if n % 2 else two).book(f"p{n % 5}", f"party {round_} {n}") for n in range(40))
+            )
+        done.set()
+        await watching
+        rows = await ask(postgres_url, "SELECT pool_id, seq FROM log WHERE booking IS NOT NULL")
+        assert len(heard) == len(rows) == 400

@@ -1,0 +1,165 @@
+"""Bad input gets a clear refusal and changes nothing; odd but good input is kept as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.http.server import Client, Server
+
+QUANTITIES: list[Any] = [0, -1, 1.5, 1.0, "2", True, 2**31, 2**63, None, [1], {"n": 1}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pool(admin: Client) -> None:
+    admin.pool("strict", 5, "checkout")
+
+
+def sent(client: Client, raw: bytes, path: str = "/v1/pools/strict/bookings", **headers: str) -> Any:
+    return client.post(path, content=raw, headers={"Content-Type": "application/json", **headers})
+
+
+def untouched(client: Client) -> bool:
+    return bool(client.ask("GET", "/v1/pools/strict/log")["items"][-1]["event"] == "PoolCreated")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=repr)
+def test_a_quantity_is_a_whole_number_from_one(admin: Client, quantity: Any) -> None:
+    problem = admin.book("strict", "ann", expect=422, quantity=quantity)
+    assert (problem["code"], problem["field"]) == ("invalid", "quantity")
+    assert problem["detail"].endswith(".")
+    assert untouched(admin)
+
+
+BODIES = {
+    "a NaN": b'{"party": "ann", "quantity": NaN}',
+    "an infinity": b'{"party": {"id": "ann", "attributes": {"x": Infinity}}}',
+    "a number too large to be one": b'{"party": {"id": "ann", "attributes": {"x": 1e400}}}',
+    "a number of many digits": b'{"party": "ann", "quantity": ' + b"1" * 60_000 + b"}",
+    "a number of many digits deep inside": b'{"party": {"id": "ann", "attributes": {"x": '
+    + b"1" * 6_000
+    + b"}}}",
+    "a number that scripts cannot hold": b'{"party": {"id": "ann", "attributes": {"x": 9007199254740993}}}',
+    "a NUL": b'{"party": "a\\u0000nn"}',
+    "a NUL deep inside": b'{"party": {"id": "ann", "attributes": {"x": ["\\u0000"]}}}',
+    "half a surrogate": b'{"party": "\\ud800"}',
+    "half a surrogate deep inside": b'{"party": {"id": "ann", "attributes": {"x": "\\udc00x"}}}',
+    "bytes that are not UTF-8": b'{"party": "\xff\xfe"}',
+    "a surrogate in UTF-8": b'{"party": "\xed\xa0\x80"}',
+    "a name twice": b'{"party": "ann", "party": "bea"}',
+    "a name twice, spelled otherwise": b'{"party": "ann", "p\\u0061rty": "bea"}',
+    "a name twice deep inside": b'{"party": {"id": "ann", "attributes": {"x": 1, "x": 2}}}',
+    "an unknown field": b'{"party": "ann", "colour": "red"}',
+    "an unknown field deep inside": b'{"party": {"id": "ann", "colour": "red"}}',
+    "a field missing": b'{"quantity": 1}',
+    "nesting": b'{"party": {"id": "ann", "attributes": {"x": ' + b"[" * 20 + b"]" * 20 + b"}}}",
+    "deep nesting": b'{"party": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    "deep nesting that never ends": b"[" * 60_000,
+    "no JSON": b"party=ann",
+    "half of a JSON": b'{"party": "ann"',
+    "more than one": b'{"party": "ann"}{}',
+    "a list": b'[{"party": "ann"}]',
+    "a text": b'"ann"',
+    "nothing": b"",
+    "a byte order mark": b'\xef\xbb\xbf{"party": "ann"}',
+}
+
+
+@pytest.mark.parametrize("raw", BODIES.values(), ids=BODIES)
+def test_a_body_that_is_not_right_is_refused_and_changes_nothing(admin: Client, raw: bytes) -> None:
+    answer = sent(admin, raw)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["code"] == "invalid"
+    assert untouched(admin)
+
+
+def test_a_body_too_large_is_refused_before_it_is_read(admin: Client) -> None:
+    answer = sent(admin, json.dumps({"party": "x" * 5_000_000}).encode())
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+    def pieces() -> Any:
+        for _ in range(100):
+            yield b"x" * 10_000
+
+    answer = admin.post("/v1/pools/strict/bookings", content=pieces())
+    assert answer.status_code == 413
+    assert untouched(admin)
+
+
+def test_a_body_of_another_kind_is_refused(admin: Client) -> None:
+    answer = admin.post("/v1/pools/strict/bookings", data={"party": "ann"})
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+    assert sent(admin, b"{}", **{"Content-Type": "application/json; charset=utf-8"}).status_code == 422
+
+
+def test_the_field_at_fault_is_named_however_deep(admin: Client) -> None:
+    body = {"key": "x", "quotas": [{"key": "main", "size": 1}, {"key": "b", "size": True}]}
+    assert admin.ask("POST", "/v1/pools", body, expect=422)["field"] == "quotas[1].size"
+    body = {"key": "x", "quotas": [{"key": "main", "size": 1}], "policy": {"turns": "sideways"}}
+    assert admin.ask("POST", "/v1/pools", body, expect=422)["field"] == "policy.turns"
+    body = {"key": "x", "quotas": [{"key": "main", "size": 1}], "starts_at": "2026-03-07T14:00"}
+    assert admin.ask("POST", "/v1/pools", body, expect=422)["field"] == "starts_at"
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_instants_out_of_reach_are_refused(admin: Client, moment: str) -> None:
+    body = {"key": "far", "quotas": [{"key": "main", "size": 1}], "starts_at": moment}
+    assert admin.ask("POST", "/v1/pools", body, expect=422)["field"] == "starts_at"
+
+
+NAMES = [
+    "🎉👩\u200d👩\u200d👧",
+    "שָׁלוֹם \u202eabc",
+    "Robert'); DROP TABLE bookings;--",
+    "<script>alert(1)</script>",
+    "ﷺ",
+    "a\tb\nc",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_names_are_kept_as_they_are(admin: Client, name: str) -> None:
+    admin.pool(f"odd-{abs(hash(name))}", 5, "checkout")
+    made = admin.book(f"odd-{abs(hash(name))}", {"id": name, "name": name, "attributes": {"note": name}})
+    seen = admin.booking(made["id"])["party"]
+    assert (seen["id"], seen["name"], seen["attributes"]["note"]) == (name, name, name)
+    listed = admin.ask("GET", "/v1/bookings", params={"pool": made["pool"], "party": name})["items"]
+    assert [b["id"] for b in listed] == [made["id"]]
+
+
+def test_nothing_at_an_address_and_no_such_method_are_problems_too(admin: Client) -> None:
+    assert admin.ask("GET", "/v2/pools", expect=404)["code"] == "unknown"
+    answer = admin.put("/v1/pools")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
+    assert admin.get("/v1/pools/strict/").status_code == 404
+    assert admin.ask("GET", "/v1/pools/a%2F..%2Fb", expect=404)
+    assert admin.ask("GET", "/v1/pools/%ff", expect=404)
+    assert admin.ask("GET", "/v1/bookings/%00", expect=404)
+
+
+def test_names_that_no_database_can_keep_are_unknown_everywhere(server: Server, admin: Client) -> None:
+    """In every path and every query of the API: refused, and no error of ours."""
+    asked = 0
+    for path, operations in admin.ask("GET", "/openapi.json")["paths"].items():
+        for method, operation in operations.items():
+            if "{" in path:
+                spelled = re.sub(r"\{\w+\}", "%00", path)
+                assert admin.request(method.upper(), spelled, json={}).status_code == 404, (method, path)
+                asked += 1
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "query":
+                    spelled = re.sub(r"\{\w+\}", "strict", path) + f"?{parameter['name']}=a%00b"
+                    assert admin.request(method.upper(), spelled).status_code == 422, (method, spelled)
+                    asked += 1
+    assert asked > 50
+    assert '"level":"error"' not in server.log()
+
+
+def test_an_answer_names_the_request(admin: Client) -> None:
+    answer = admin.get("/v1/pools", headers={"X-Request-ID": "mine-1"})
+    assert answer.headers["x-request-id"] == "mine-1"
+    other = admin.get("/v1/pools", headers={"X-Request-ID": "no\tgood"})
+    assert len(other.headers["x-request-id"]) == 16
