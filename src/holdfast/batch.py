@@ -250,7 +250,7 @@ class Batch:
                 if not await tx.finish(self._seen, self.writer.plain_writes(changed)):
                     raise Overtaken
             else:
-                await tx.through(lambda: self._write_if_still_so(tx))
+                await self._write_if_still_so(tx)
         except BaseException:
             await tx.rollback()
             raise

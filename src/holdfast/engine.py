@@ -43,6 +43,16 @@ _HALVED: Final = 32
 _WARY: Final = 64
 
 
+class Flight:
+    """A batch that was decided ahead, on its way into the database; and the one to follow it."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.task: asyncio.Task[bool]
+        self.next: Batch | None = None
+        self.following: Flight | None = None
+
+
 class Engine:
     """Takes batches from the lane and carries them out, one transaction at a time."""
 
@@ -73,36 +83,58 @@ class Engine:
             await self._task
 
     async def _run(self) -> None:
-        writing: asyncio.Task[bool] | None = None
-        before: Batch | None = None
-        while jobs := await self.lane.take(self._most(before)):
-            if writing is not None and writing.done():
-                writing = before = None
-            ready = await self._decide_ahead(jobs, before)
-            if writing is not None and not await writing:
-                # What it was decided on has not come to be.
-                ready = None
-            writing, before = asyncio.create_task(self._carry_out(jobs, ready)), ready
-            if ready is None:
-                await writing
-                writing = None
-                # One turn of the loop lets those just answered ask again, so that they share the next batch.
-                await asyncio.sleep(0)
-        if writing is not None:
-            await writing
+        flight: Flight | None = None
+        while jobs := await self.lane.take(self._most(flight)):
+            if flight is not None and flight.task.done():
+                flight = None
+            ready = await self._decide_ahead(jobs, flight)
+            if flight is not None:
+                flight.next = ready
+                written, flight = await flight.task, flight.following
+                if flight is not None:
+                    continue
+                if not written:
+                    # What it was decided on has not come to be.
+                    ready = None
+            if ready is not None:
+                flight = self._launch(ready)
+                continue
+            await self._carry_out(jobs)
+            # One turn of the loop lets those just answered ask again, so that they share the next batch.
+            await asyncio.sleep(0)
+        if flight is not None:
+            await flight.task
 
-    def _most(self, before: Batch | None) -> int:
-        """How many jobs to take: half of all, when the other half is being written."""
-        if before is None:
+    def _launch(self, batch: Batch) -> Flight:
+        flight = Flight(batch)
+        flight.task = asyncio.create_task(self._fly(flight))
+        return flight
+
+    async def _fly(self, flight: Flight) -> bool:
+        """Write a batch that was decided ahead; whether it is as it was decided."""
+        written = await self._write(flight.batch)
+        if written:
+            if flight.next is not None:
+                # The database need not wait until all are answered and have asked again.
+                flight.following = self._launch(flight.next)
+            self._answer(flight.batch)
+        elif written is None:
+            flight.batch.forget()
+            await self._carry_out(flight.batch.jobs)
+        return bool(written)
+
+    def _most(self, flight: Flight | None) -> int:
+        """How many jobs to take: half of all, when the other half is being written elsewhere."""
+        if flight is None or not self.store.is_elsewhere:
             return BATCH_MAX
         return min(BATCH_MAX, max(_HALVED, -(-self.lane.accepted // 2)))
 
-    async def _decide_ahead(self, jobs: list[Job], before: Batch | None) -> Batch | None:
+    async def _decide_ahead(self, jobs: list[Job], flight: Flight | None) -> Batch | None:
         if self._wary:
             self._wary -= 1
             return None
         self._look_up = max(0, self._look_up - 1)
-        batch = self._batch(jobs)
+        batch, before = self._batch(jobs), flight.batch if flight else None
         try:
             return batch if await batch.decide_ahead(before, look_up=self._look_up > 0) else None
         except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
@@ -115,21 +147,16 @@ class Engine:
         batch.writer.tells_of_messages = self.on_messages is None
         return batch
 
-    async def _carry_out(self, jobs: list[Job], ready: Batch | None) -> bool:
-        """Carry out a batch, whatever happens; whether it is as it was decided ahead."""
+    async def _carry_out(self, jobs: list[Job]) -> None:
+        """Carry out a batch from the start, whatever happens."""
         try:
-            if ready is not None:
-                if (written := await self._write(ready)) is not None:
-                    return written
-                ready.forget()
             await self._carry_out_under_lock(jobs)
         except Exception as error:
             log.exception("a batch could not be carried out")
             self._fail(jobs, CommandFailed(f"{type(error).__name__}: {error}"))
-        return False
 
     async def _write(self, ready: Batch) -> bool | None:
-        """Write what was decided ahead and answer; None if nothing was written."""
+        """Write what was decided ahead; None if nothing was written, False if nobody can tell."""
         try:
             await ready.write_ahead()
         except Overtaken:
@@ -148,7 +175,6 @@ class Engine:
             self._was_wrong()
             return None
         self.batches_ahead += 1
-        self._answer(ready)
         return True
 
     def _was_wrong(self) -> None:

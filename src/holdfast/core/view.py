@@ -223,15 +223,15 @@ class View:
     def _count(self, booking: Booking, sign: int) -> None:
         state, old = booking.state, self.tallies[booking.quota]
         if state == WAITING:
-            new = Tally(old.used, old.waiting + sign, old.offered, old.aside)
+            new = (old.used, old.waiting + sign, old.offered, old.aside)
         elif state == OFFERED:
             used = old.used + sign * booking.offer_quantity
-            new = Tally(used, old.waiting, old.offered + sign, old.aside)
+            new = (used, old.waiting, old.offered + sign, old.aside)
         elif state in TAKES_ROOM:
-            new = Tally(old.used + sign * booking.quantity, old.waiting, old.offered, old.aside)
+            new = (old.used + sign * booking.quantity, old.waiting, old.offered, old.aside)
         else:
             return
-        self.put(self.tallies, booking.quota, new)
+        self.put(self.tallies, booking.quota, tuple.__new__(Tally, new))
 
     def _move_units(self, old: tuple[str, ...], new: tuple[str, ...], number: int) -> None:
         for label in old:

@@ -6,7 +6,7 @@ queries, its connections and its migrations, and no rules.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -68,13 +68,6 @@ class Transaction(Reader, Protocol):
         """
         ...
 
-    async def through(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run work that waits for nothing but this transaction, the commit included.
-
-        A database that is part of this process does it in another thread.
-        """
-        ...
-
     async def commit(self) -> None:
         """Make it durable. An `OutcomeUnknown` says that the connection was lost meanwhile."""
         ...
@@ -86,6 +79,8 @@ class Store(Protocol):
     """A database."""
 
     dialect: str
+    is_elsewhere: bool
+    """Whether it works in a process of its own, and so beside ours."""
 
     async def open(self) -> None:
         """Connect. Raises Unavailable."""

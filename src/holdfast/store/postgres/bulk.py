@@ -25,7 +25,7 @@ def _unnesting_literals(query: str) -> str:
 
 QUERIES: Final = {name: _unnesting_literals(query) for name, query in load_queries("postgres").items()}
 _PARTS: Final = {name: _with_literals(part) for name, part in load_parts("postgres").items()}
-COPY_FROM: Final = 128
+COPY_FROM: Final = 5_000
 # A plain insert: its table, its columns, and nothing after the arrays.
 _PLAIN: Final = re.compile(r"\w+ \w+ (\w+) \(([^)]*)\)\s+\w+ \* \w+ unnest\([^;]*\)$")
 _SEPARATOR: Final = "\x1e"

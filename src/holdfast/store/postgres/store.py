@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import asyncpg
@@ -166,9 +166,6 @@ class PostgresTransaction:
         await self.commit()
         return True
 
-    async def through(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        await work()
-
     async def commit(self) -> None:
         status = await self._committing(self._connection.execute("COMMIT"))
         if status != "COMMIT":
@@ -221,6 +218,7 @@ class PostgresTransaction:
 
 class PostgresStore:
     dialect = "postgres"
+    is_elsewhere = True
 
     def __init__(self, url: str) -> None:
         self._url = url

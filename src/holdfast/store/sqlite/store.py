@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -58,13 +58,6 @@ def _by_first(keys: Sequence[Row]) -> dict[Any, list[Any]]:
     return found
 
 
-def _execute(connection: sqlite3.Connection, statement: str) -> None:
-    try:
-        connection.execute(statement)
-    except sqlite3.OperationalError as error:
-        raise Unavailable(f"SQLite: {error}") from error
-
-
 class SqliteReader:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -93,7 +86,6 @@ class SqliteTransaction:
         self._store = store
         self._connection = connection
         self._open = True
-        self._aside = False
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         return _fetch(self._connection, name, values)
@@ -115,32 +107,15 @@ class SqliteTransaction:
             raise Unavailable(f"SQLite: {error}") from error
 
     async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
-        so = True
-
-        async def write() -> None:
-            nonlocal so
-            so = await still_so(self, seen)
-            for name, rows, exact in writes if so else ():
-                so = so and (await self.many(name, rows) == len(rows) or not exact)
-            await (self.commit() if so else self.rollback())
-
-        await self.through(write)
-        return so
-
-    async def through(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        loop = asyncio.get_running_loop()
-        self._aside = True
-        try:
-            await loop.run_in_executor(self._store.committer, _run_through, work())
-        finally:
-            self._aside = False
-        if not self._connection.in_transaction:
-            self._end()
+        if not await still_so(self, seen):
+            return False
+        for name, rows, exact in writes:
+            if await self.many(name, rows) != len(rows) and exact:
+                return False
+        await self.commit()
+        return True
 
     async def commit(self) -> None:
-        if self._aside:
-            _execute(self._connection, "COMMIT")
-            return
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._store.committer, self._connection.execute, "COMMIT")
@@ -156,8 +131,7 @@ class SqliteTransaction:
             if self._open and self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         finally:
-            if not self._aside:
-                self._end()
+            self._end()
 
     def _end(self) -> None:
         if self._open:
@@ -167,6 +141,7 @@ class SqliteTransaction:
 
 class SqliteStore:
     dialect = "sqlite"
+    is_elsewhere = False
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -327,16 +302,6 @@ class SqliteStore:
                     woken()
             seen = version
             await asyncio.sleep(_LOOK_S)
-
-
-def _run_through(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end, in whichever thread: statements of SQLite never wait for an event loop."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    work.close()
-    raise AssertionError("it waited for something other than its transaction")
 
 
 def _statements(text: str) -> list[str]:
