@@ -64,6 +64,9 @@ async def load_ahead(
         known = memory.last(pool_id)
         if known is None or (known.due_at is not None and known.due_at <= max(now, known.at)):
             return None
+        if any(tally.waiting for tally in known.tallies.values()):
+            # A line is kept in blocks that have to be looked at: too much for one statement.
+            return None
         found[pool_id] = known.loaded(now)
     numbers: dict[tuple[int, int], None] = {}
     parties: dict[tuple[int, str], None] = {}
