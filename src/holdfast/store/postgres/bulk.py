@@ -1,7 +1,7 @@
 """Many rows at once: statements that take one array for each column.
 
 An array goes to PostgreSQL as one text, its literal: asyncpg looks at every element of a list to find out
-whether that is a list too, which costs more than all the rest. Plain inserts of very many rows go by COPY.
+whether that is a list too, which costs more than all the rest.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from holdfast.store.base import Row, Seen, Write
 from holdfast.store.queries import load_parts, load_queries
@@ -25,9 +25,6 @@ def _unnesting_literals(query: str) -> str:
 
 QUERIES: Final = {name: _unnesting_literals(query) for name, query in load_queries("postgres").items()}
 _PARTS: Final = {name: _with_literals(part) for name, part in load_parts("postgres").items()}
-COPY_FROM: Final = 5_000
-# A plain insert: its table, its columns, and nothing after the arrays.
-_PLAIN: Final = re.compile(r"\w+ \w+ (\w+) \(([^)]*)\)\s+\w+ \* \w+ unnest\([^;]*\)$")
 _SEPARATOR: Final = "\x1e"
 
 
@@ -62,25 +59,6 @@ def _element(value: Any) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-class Target(NamedTuple):
-    """Where a plain insert goes."""
-
-    table: str
-    columns: list[str]
-
-
-@cache
-def copied(name: str) -> Target | None:
-    """The target of a statement that is a plain insert, and so may go by COPY."""
-    found = _PLAIN.match(QUERIES[name]) if name.startswith("insert_") else None
-    return None if found is None else Target(found[1], found[2].replace(",", " ").split())
-
-
-def few(writes: Sequence[Write]) -> bool:
-    """Whether these are best put into one statement."""
-    return all(len(write.rows) < COPY_FROM for write in writes)
 
 
 @cache

@@ -1,5 +1,5 @@
 -- Named queries of the PostgreSQL store. The same names stand in ../sqlite/queries.sql. Lists come in as
--- arrays; bulk statements take one array for each column, and bulk inserts of many rows go by COPY (see bulk.py).
+-- arrays; bulk statements take one array for each column, as a literal (see bulk.py).
 -- {booking} stands for the columns named so below.
 
 -- columns: booking

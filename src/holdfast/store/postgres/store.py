@@ -15,7 +15,7 @@ import asyncpg
 
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
-from holdfast.store.postgres.bulk import COPY_FROM, QUERIES, columns, copied, few, together, values_together
+from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import CONNECT_S, LOST, PLANS, connect, describe, lost, shuffled
 from holdfast.store.queries import load_migrations
 
@@ -131,11 +131,6 @@ class PostgresTransaction:
     async def many(self, name: str, rows: Sequence[Row]) -> int:
         await self._begin()
         try:
-            if len(rows) >= COPY_FROM and (target := copied(name)) is not None:
-                await self._connection.copy_records_to_table(
-                    target.table, records=rows, columns=target.columns
-                )
-                return len(rows)
             statement = await self._store.prepared(self._connection, QUERIES[name])
             await statement.fetch(*columns(rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
@@ -144,8 +139,10 @@ class PostgresTransaction:
 
     async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
         assert not self._begun
-        if not writes or not few(writes):
-            return await self._finish_with_many(seen, writes)
+        if not writes:
+            so = await still_so(self, seen)
+            await self.rollback()
+            return so
         query = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
         try:
             statement = await self._store.prepared(self._connection, query)
@@ -155,15 +152,6 @@ class PostgresTransaction:
             await self._committing(statement.fetch(*values_together(seen, writes)))
         except asyncpg.DivisionByZeroError:
             return False
-        return True
-
-    async def _finish_with_many(self, seen: Seen, writes: Sequence[Write]) -> bool:
-        if not await still_so(self, seen):
-            return False
-        for write in writes:
-            if await self.many(write.name, write.rows) != len(write.rows) and write.exact:
-                return False
-        await self.commit()
         return True
 
     async def commit(self) -> None:

@@ -1,8 +1,4 @@
-"""Many rows at once: an insert takes up to 64 of them in one statement.
-
-While a statement runs, other threads of Python may too. With one for each row they would take turns for every
-row, and each turn would cost more than the row.
-"""
+"""Many rows at once: one statement inserts up to 64 of them, which costs less than a statement for each."""
 
 from __future__ import annotations
 
