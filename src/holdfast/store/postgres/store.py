@@ -218,6 +218,7 @@ class PostgresStore:
         self._scout = PostgresScout(url)
         self._woken: list[Callable[[], None]] = []
         self._listening: asyncio.Task[None] | None = None
+        self._connecting = False
         self._closed = False
 
     async def open(self) -> None:
@@ -235,6 +236,9 @@ class PostgresStore:
     async def close(self) -> None:
         self._closed = True
         if self._listening is not None:
+            if self._connecting:
+                # One that is cut off while it connects leaves an error behind that nobody can fetch.
+                await asyncio.wait({self._listening}, timeout=_CLOSE_S)
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
         if self._readers is not None:
@@ -332,20 +336,23 @@ class PostgresStore:
 
     async def _listen(self) -> None:
         pause = 0.1
-        while True:
+        while not self._closed:
             try:
+                self._connecting = True
                 connection = await connect(self._url)
             except Unavailable:
+                self._connecting = False
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 5.0)
                 continue
+            self._connecting = False
             pause, gone = 0.1, asyncio.Event()
             connection.add_termination_listener(lambda _, gone=gone: gone.set())
             try:
                 await connection.add_listener(_CHANNEL, lambda *_: self._wake())
                 # What was said while nobody listened is made up for by looking.
                 self._wake()
-                while not gone.is_set():
+                while not (gone.is_set() or self._closed):
                     await _pulse(connection, gone)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 continue
