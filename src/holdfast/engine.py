@@ -111,16 +111,21 @@ class Engine:
         return flight
 
     async def _fly(self, flight: Flight) -> bool:
-        """Write a batch that was decided ahead; whether it is as it was decided."""
-        written = await self._write(flight.batch)
-        if written:
-            if flight.next is not None:
-                # The database need not wait until all are answered and have asked again.
-                flight.following = self._launch(flight.next)
-            self._answer(flight.batch)
-        elif written is None:
-            flight.batch.forget()
-            await self._carry_out(flight.batch.jobs)
+        """Write a batch that was decided ahead, whatever happens; whether it is as it was decided."""
+        written: bool | None = False
+        try:
+            written = await self._write(flight.batch)
+            if written:
+                if flight.next is not None:
+                    # The database need not wait until all are answered and have asked again.
+                    flight.following = self._launch(flight.next)
+                self._answer(flight.batch)
+            elif written is None:
+                flight.batch.forget()
+                await self._carry_out(flight.batch.jobs)
+        except Exception as error:
+            log.exception("a batch could not be carried out")
+            self._fail(flight.batch.jobs, CommandFailed(f"{type(error).__name__}: {error}"))
         return bool(written)
 
     def _most(self, flight: Flight | None) -> int:

@@ -191,3 +191,16 @@ async def test_control_without_looking_at_the_log_a_seat_is_given_twice(
 
 def granted_pool(hf: Holdfast) -> int:
     return hf._pools["chair"]
+
+
+async def test_whoever_listens_badly_does_not_stop_the_lane(hf: Holdfast) -> None:
+    """An observer that fails spoils one batch's answers, and the next goes on."""
+
+    def fail(*_: Any) -> None:
+        hf.engine.observer.committed = lambda *_: None  # type: ignore[method-assign]
+        raise ZeroDivisionError("a bug of the listener's")
+
+    hf.engine.observer.committed = fail  # type: ignore[method-assign]
+    async with asyncio.timeout(10):
+        granted(await hf.book("hall", "ann"))
+        granted(await hf.book("hall", "bea"))
