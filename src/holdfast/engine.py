@@ -93,8 +93,9 @@ class Engine:
                 written, flight = await flight.task, flight.following
                 if flight is not None:
                     continue
-                if not written:
+                if not written and ready is not None:
                     # What it was decided on has not come to be.
+                    ready.forget()
                     ready = None
             if ready is not None:
                 flight = self._launch(ready)

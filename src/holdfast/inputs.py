@@ -110,8 +110,7 @@ def said(command: c.Command) -> None:
     for at, name, optional in _checked(kind):
         value = command[at]
         if name in _FLAGS:
-            if value is not True and value is not False:
-                raise Bad(name, f"{name} must be true or false.")
+            flag(value, name)
         elif value is None and optional:
             continue
         elif name in _NUMBERS:
@@ -135,11 +134,7 @@ def instant(value: object, field: str) -> Instant | None:
     """An aware datetime, or text of one in ISO 8601."""
     if value is None:
         return None
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise Bad(field, f"{field} must be an instant in ISO 8601.") from None
+    value = _parsed(value, field, "an instant in ISO 8601")
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise Bad(field, f"{field} must be an instant with a time zone.")
     if not _YEARS[0] <= value.year <= _YEARS[1]:
@@ -156,13 +151,7 @@ def local_instant(value: object, zone_name: object, field: str) -> datetime | No
     """A datetime, or text of one in ISO 8601; what comes without an offset is meant in the time zone."""
     if value is None:
         return None
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise Bad(
-                field, f"{field} must be a date and time in ISO 8601, such as 2026-03-07T14:00."
-            ) from None
+    value = _parsed(value, field, "a date and time in ISO 8601, such as 2026-03-07T14:00")
     if not isinstance(value, datetime):
         raise Bad(field, f"{field} must be a date and time.")
     if value.tzinfo is None:
@@ -171,6 +160,15 @@ def local_instant(value: object, zone_name: object, field: str) -> datetime | No
             raise Bad(field, f"In {field}: {found}")
         value = value.replace(tzinfo=there)
     return value
+
+
+def _parsed(value: object, field: str, wanted: str) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        raise Bad(field, f"{field} must be {wanted}.") from None
 
 
 def plain(value: object, field: str, depth: int = 1) -> Any:

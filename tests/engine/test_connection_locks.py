@@ -69,7 +69,7 @@ async def test_control_without_skipping_one_locked_pool_stops_all(
 ) -> None:
     query = QUERIES["postgres"]["lock_pools"]
     monkeypatch.setitem(QUERIES["postgres"], "lock_pools", query.replace("SKIP LOCKED", ""))
-    hf.store._prepared.clear()  # type: ignore[attr-defined]
+    hf.store.statements.clear()  # type: ignore[attr-defined]
     async with locked_outside(postgres_url):
         stuck = asyncio.create_task(hf.book("locked", "Ann"))
         await asyncio.sleep(0.1)

@@ -54,6 +54,32 @@ async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
         raise Unavailable(f"PostgreSQL cannot be reached: {describe(error)}") from error
 
 
+class Prepared:
+    """The statements that a connection keeps prepared.
+
+    They are prepared anew after 8, 16, 32 … uses: a kept plan may be of an empty table.
+    """
+
+    def __init__(self) -> None:
+        self._statements: dict[str, Any] = {}
+        self._uses = 0
+
+    async def on(self, connection: asyncpg.Connection, query: str) -> Any:
+        statement = self._statements.get(query)
+        if statement is None:
+            statement = self._statements[query] = await connection.prepare(query)
+        return statement
+
+    def grow_old(self) -> None:
+        """Count one use more."""
+        self._uses += 1
+        if self._uses >= 8 and self._uses & (self._uses - 1) == 0:
+            self.clear()
+
+    def clear(self) -> None:
+        self._statements = {}
+
+
 def shuffled(url: str) -> str:
     """The address with its hosts in random order, so that nodes do not all knock at the same door first."""
     parts = urlsplit(url)

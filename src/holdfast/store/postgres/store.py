@@ -16,7 +16,16 @@ import asyncpg
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
-from holdfast.store.postgres.connections import CONNECT_S, LOST, PLANS, connect, describe, lost, shuffled
+from holdfast.store.postgres.connections import (
+    CONNECT_S,
+    LOST,
+    PLANS,
+    Prepared,
+    connect,
+    describe,
+    lost,
+    shuffled,
+)
 from holdfast.store.queries import load_migrations
 
 _DEADLINE_S: Final = 10.0
@@ -51,20 +60,15 @@ class PostgresScout:
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: asyncpg.Connection | None = None
-        self._prepared: dict[str, Any] = {}
-        self._asked = 0
+        self._statements = Prepared()
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         if self._connection is None or self._connection.is_closed():
-            self._prepared = {}
+            self._statements.clear()
             self._connection = await connect(self._url, writer=True)
-        if _plans_are_old(self._asked):
-            self._prepared = {}
-        self._asked += 1
+        self._statements.grow_old()
         try:
-            statement = self._prepared.get(name)
-            if statement is None:
-                statement = self._prepared[name] = await self._connection.prepare(QUERIES[name])
+            statement = await self._statements.on(self._connection, QUERIES[name])
             return await statement.fetch(*values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
         except Exception as error:
             self._connection.terminate()
@@ -117,7 +121,7 @@ class PostgresTransaction:
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         await self._begin()
         try:
-            statement = await self._store.prepared(self._connection, QUERIES[name])
+            statement = await self._store.statements.on(self._connection, QUERIES[name])
             return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
             raise self._world(error) from error
@@ -131,7 +135,7 @@ class PostgresTransaction:
     async def many(self, name: str, rows: Sequence[Row]) -> int:
         await self._begin()
         try:
-            statement = await self._store.prepared(self._connection, QUERIES[name])
+            statement = await self._store.statements.on(self._connection, QUERIES[name])
             await statement.fetch(*columns(rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
         except Exception as error:
@@ -145,7 +149,7 @@ class PostgresTransaction:
             return so
         query = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
         try:
-            statement = await self._store.prepared(self._connection, query)
+            statement = await self._store.statements.on(self._connection, query)
         except Exception as error:
             raise self._world(error) from error
         try:
@@ -212,8 +216,7 @@ class PostgresStore:
         self._url = url
         self.writer_free = asyncio.Lock()
         self._writer: asyncpg.Connection | None = None
-        self._prepared: dict[str, Any] = {}
-        self._begun = 0
+        self.statements = Prepared()
         self._readers: asyncpg.Pool | None = None
         self._scout = PostgresScout(url)
         self._woken: list[Callable[[], None]] = []
@@ -255,24 +258,13 @@ class PostgresStore:
         await self.writer_free.acquire()
         try:
             if self._writer is None or self._writer.is_closed():
-                self._prepared = {}
+                self.statements.clear()
                 self._writer = await connect(self._url, writer=True)
-            self._replan_as_tables_grow()
+            self.statements.grow_old()
             return PostgresTransaction(self, self._writer)
         except BaseException:
             self.writer_free.release()
             raise
-
-    def _replan_as_tables_grow(self) -> None:
-        self._begun += 1
-        if _plans_are_old(self._begun):
-            self._prepared = {}
-
-    async def prepared(self, connection: asyncpg.Connection, query: str) -> Any:
-        statement = self._prepared.get(query)
-        if statement is None:
-            statement = self._prepared[query] = await connection.prepare(query)
-        return statement
 
     def scout(self) -> PostgresScout:
         return self._scout
@@ -358,11 +350,6 @@ class PostgresStore:
                 continue
             finally:
                 connection.terminate()
-
-
-def _plans_are_old(uses: int) -> bool:
-    """Whether to prepare anew, after 8, 16, 32 … uses: a kept plan may be of an empty table."""
-    return uses >= 8 and uses & (uses - 1) == 0
 
 
 async def _pulse(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
