@@ -32,6 +32,9 @@ log = logging.getLogger("holdfast")
 NEEDS_MAX: Final = 10_000
 _BREATH: Final = 16
 
+# An answer as it is stored, and the digest of what it was given to, by org and key.
+Kept = dict[tuple[str, str], tuple[bytes, str]]
+
 
 class Overtaken(Exception):
     """Somebody has changed a pool since a batch was decided ahead."""
@@ -54,7 +57,10 @@ class Batch:
         self._memory = memory
         self._clock = clock
         self._secret = secret
-        self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
+        # Answers under their keys: those found in the database, those of this batch, of the one before it.
+        self._found: Kept = {}
+        self._kept: Kept = {}
+        self._kept_before: Kept = {}
         self._seen = Seen({})
 
     # Under the lock ---------------------------------------------------------------------------------
@@ -105,7 +111,7 @@ class Batch:
         keys = dict.fromkeys((job.org, job.key) for job in self.jobs if job.key is not None)
         if keys:
             for org, key, digest, answer in await reader.each("requests_by_key", list(keys)):
-                self._remembered[org, key] = (bytes(digest), answer)
+                self._found[org, key] = (bytes(digest), answer)
 
     async def _create(self, tx: Transaction, job: Job) -> None:
         assert isinstance(job.command, c.CreatePool)
@@ -189,9 +195,13 @@ class Batch:
         return answer
 
     def _answered_before(self, job: Job) -> bool:
-        if job.key is None or (job.org, job.key) not in self._remembered:
+        if job.key is None:
             return False
-        digest, answer = self._remembered[job.org, job.key]
+        key = (job.org, job.key)
+        kept = self._kept.get(key) or self._kept_before.get(key) or self._found.get(key)
+        if kept is None:
+            return False
+        digest, answer = kept
         if digest == job.digest:
             self.answers.append((job, handed_over(decode_answer(answer), job.command, self._secret)))
         else:
@@ -203,7 +213,7 @@ class Batch:
         self.answers.append((job, answer))
         if job.key is not None and not job.dry_run:
             text = encode_answer(answer)
-            self._remembered[job.org, job.key] = (job.digest, text)
+            self._kept[job.org, job.key] = (job.digest, text)
             self.writer.requests.append(Request(job.org, job.key, job.digest, text))
 
     # Ahead ------------------------------------------------------------------------------------------
@@ -226,7 +236,7 @@ class Batch:
         if look_up:
             await self._remember_requests(scout)
         if before:
-            self._remembered.update(before._remembered)
+            self._kept_before = before._kept
         try:
             for number, job in enumerate(self.jobs, 1):
                 if not self._answered_before(job):

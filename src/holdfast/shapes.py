@@ -146,7 +146,7 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
         optional_datetime(b.confirmed_at),
         b.price,
-        Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
+        b.price and total_of(b.price, b.quantity),
         _placement(view, b),
         {},
         to_datetime(b.created_at),
@@ -155,6 +155,10 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         None if secret is None else tokens.edit_token(secret, booking_id),
         _live_offer(b, booking_id, secret) if b.state == OFFERED else None,
     )
+
+
+def total_of(price: Price | None, quantity: int) -> Price | None:
+    return Price(price.amount * quantity, price.currency) if price else None
 
 
 def with_tokens(booking: Booking, secret: str) -> Booking:

@@ -59,7 +59,14 @@ def offer_of_token(secret: str, token: object) -> tuple[int, int, int] | None:
 
 
 def _mac(secret: str, purpose: str, name: str) -> str:
-    return hashlib.blake2b(f"{purpose}:{name}".encode(), key=_key(secret), digest_size=_MAC_BYTES).hexdigest()
+    mac = _keyed(secret, purpose).copy()
+    mac.update(name.encode())
+    return mac.hexdigest()
+
+
+@lru_cache(16)
+def _keyed(secret: str, purpose: str) -> hashlib.blake2b:
+    return hashlib.blake2b(f"{purpose}:".encode(), key=_key(secret), digest_size=_MAC_BYTES)
 
 
 @lru_cache(16)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.batch import Batch
 from holdfast.errors import Unavailable
 from tests.database import dialect_of, opened
 from tests.engine.looking import bookings, look, wrong
@@ -65,6 +66,30 @@ async def test_a_hold_is_confirmed_before_it_is_committed(
     assert outcome(await confirmed) == "not_possible"
     assert granted(await other).state == "held"
     assert hf.engine.batches_ahead - before == 3
+
+
+async def test_no_more_is_kept_in_hand_than_the_batch_before(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long callers keep asking: what is committed is let go of."""
+    in_hand: list[int] = []
+    decide_ahead = Batch.decide_ahead
+
+    async def counted(self: Batch, before: Batch | None, *, look_up: bool) -> bool:
+        done = await decide_ahead(self, before, look_up=look_up)
+        in_hand.append(sum(len(table) for table in vars(self).values() if isinstance(table, dict)))
+        return done
+
+    monkeypatch.setattr(Batch, "decide_ahead", counted)
+    granted(await hf.create_pool("hot", preset="checkout", quotas={"main": 10_000}))
+
+    async def caller(name: int) -> None:
+        for turn in range(20):
+            granted(await hf.book("hot", f"{name}-{turn}", idempotency_key=f"{name}-{turn}"))
+
+    await asyncio.gather(*(caller(name) for name in range(8)))
+    assert len(in_hand) >= 20
+    assert max(in_hand) <= 1 + 2 * 8
 
 
 async def test_a_party_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,13 +118,13 @@ async def test_a_command_that_the_database_refuses_fails_alone(
     hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row breaks a constraint: the transaction is lost, and all but the one to blame are done anew."""
-    inserted = rows.inserted
+    held = rows.held
 
     def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = inserted(pool_id, booking)
+        row = held(pool_id, booking)
         return (*row[:7], 0, *row[8:]) if booking.party.id == "poison" else row
 
-    monkeypatch.setattr(rows, "inserted", broken)
+    monkeypatch.setattr(rows, "held", broken)
     got = await among(hf, "ann", "bea", "poison", "cyd", "dan")
     error = got.pop("poison")
     assert isinstance(error, CommandFailed)
@@ -139,13 +139,13 @@ async def test_a_command_that_the_database_refuses_fails_alone(
 async def test_a_failure_in_one_pool_does_not_touch_another(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inserted = rows.inserted
+    held = rows.held
 
     def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = inserted(pool_id, booking)
+        row = held(pool_id, booking)
         return (*row[:8], "lost", *row[9:]) if booking.party.id == "poison" else row
 
-    monkeypatch.setattr(rows, "inserted", broken)
+    monkeypatch.setattr(rows, "held", broken)
     answers = await asyncio.gather(
         *(hf.book("cold", f"party {n}") for n in range(5)),
         hf.book("hot", "poison"),

@@ -31,6 +31,13 @@ def optional_text(value: Any) -> str | None:
     return None if value is None else _json.encode(value).decode()
 
 
+def party_text(party: Party) -> str:
+    """A party as it is stored; of many no more is known than their id."""
+    if party.name or party.contacts or party.tags or party.attributes or party.locale:
+        return text(party)
+    return f'{{"id":{text(party.id)}}}'
+
+
 def booking_of(row: Row) -> Booking:
     """A booking from the columns `{booking}` names; the first of them is its pool."""
     return Booking(
@@ -58,7 +65,7 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         b.number,
         b.reference,
         b.party.id,
-        text(b.party),
+        party_text(b.party),
         "{}",
         b.quota,
         b.quantity,
@@ -73,6 +80,35 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         optional_text(b.price),
         text(b.units) if b.units else "[]",
         *b[14:],
+    )
+
+
+def is_hold(b: Booking) -> bool:
+    """Whether a new booking got room at once, and so has nothing to tell but what `held` says."""
+    waited, asked = b[8:11] != (0, None, None), b[14:19] != (0, 0, 0, 0, None)
+    at = b.created_at
+    same = b.asked_price == b.price and b.held_at == at and b.updated_at == at
+    return same and not waited and not asked and b.split_from is None
+
+
+def held(pool_id: int, b: Booking) -> tuple[Any, ...]:
+    return (
+        pool_id,
+        b.number,
+        b.reference,
+        b.party.id,
+        party_text(b.party),
+        "{}",
+        b.quota,
+        b.quantity,
+        b.state,
+        b.place,
+        b.arrival,
+        None if b.price is None else text(b.price),
+        text(b.units) if b.units else "[]",
+        b.created_at,
+        b.expires_at,
+        b.confirmed_at,
     )
 
 

@@ -137,12 +137,14 @@ class Writer:
         await tx.run("update_config", *values)
 
     def _booking_writes(self, pools: Sequence[Loaded]) -> list[Write]:
-        inserted, updated, moved = [], [], []
+        inserted, holds, updated, moved = [], [], [], []
         for loaded in pools:
             pool_id, known = loaded.pool_id, loaded.bookings
             for number, booking in loaded.view.bookings.items():
                 old = known.get(number)
-                if old is None:
+                if old is None and rows.is_hold(booking):
+                    holds.append(rows.held(pool_id, booking))
+                elif old is None:
                     inserted.append(rows.inserted(pool_id, booking))
                 elif old is not booking:
                     updated.append(rows.updated(pool_id, old, booking))
@@ -155,6 +157,7 @@ class Writer:
             Write("step_out", moved if len(moved) > 1 else []),
             Write("update_bookings", updated, exact=True),
             Write("insert_bookings", inserted),
+            Write("insert_holds", holds),
         ]
 
     def _offer_writes(self, pools: Sequence[Loaded]) -> list[Write]:

@@ -187,17 +187,28 @@ INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quot
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
     offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
 SELECT * FROM unnest(
-    $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-    $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[],
-    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
+    $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[], $8::bigint[],
+    $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::json[], $15::text[],
+    $16::json[], $17::json[], $18::json[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
     $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[]);
+
+-- name: insert_holds
+-- New bookings that got room at once: they never stood in line and were never asked.
+INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+    priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
+SELECT v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, 0, NULL, NULL, '', v12, v12, v13, 0, 0, 0, 0,
+    NULL, v14, v15, v16, v14, v14, NULL
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[], $8::bigint[],
+    $9::text[], $10::bigint[], $11::bigint[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], $16::bigint[])
+    AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16);
 
 -- name: update_bookings
 -- Conditional on the state and offer that the decision was made on, whatever else the code believes.
 UPDATE bookings SET quantity = v5, state = v6, place = v7, arrival = v8, position = v9, price = v10, units = v11,
     offer_seq = v12, offer_quantity = v13, attempts = v14, round = v15, offered_at = v16, held_at = v17,
     expires_at = v18, confirmed_at = v19, updated_at = v20
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[])
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::json[], $11::json[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[])
     AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20)
 WHERE bookings.pool_id = v1 AND bookings.number = v2 AND bookings.state = v3 AND bookings.offer_seq = v4;
 
@@ -251,19 +262,19 @@ SELECT * FROM unnest(
 -- name: insert_log
 INSERT INTO log (pool_id, seq, at, kind, booking, by, body, digest, hash)
 SELECT * FROM unnest(
-    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::json[],
     $8::bytea[], $9::bytea[]);
 
 -- name: insert_outbox
 INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
 SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', due_at, 0, ''
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[],
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::json[],
     $8::bigint[], $9::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at, due_at);
 
 -- name: insert_requests
 INSERT INTO requests (org, key, digest, answer, created_at)
 SELECT * FROM unnest(
-    $1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[]);
+    $1::text[], $2::text[], $3::bytea[], $4::json[], $5::bigint[]);
 
 -- name: change_block
 -- Count more or fewer in the blocks that some places are in.

@@ -51,7 +51,7 @@ class PostgresReader:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
 
 class PostgresScout:
@@ -75,7 +75,7 @@ class PostgresScout:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -90,7 +90,7 @@ class PostgresSnapshot:
         return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
         cursor = await self._connection.cursor(QUERIES[name], *values)
@@ -127,7 +127,7 @@ class PostgresTransaction:
             raise self._world(error) from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
     async def run(self, name: str, *values: Any) -> None:
         await self.rows(name, *values)
@@ -136,7 +136,7 @@ class PostgresTransaction:
         await self._begin()
         try:
             statement = await self._store.statements.on(self._connection, QUERIES[name])
-            await statement.fetch(*columns(rows))
+            await statement.fetch(*columns(name, rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
         except Exception as error:
             raise self._world(error) from error

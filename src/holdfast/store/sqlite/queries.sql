@@ -194,6 +194,14 @@ INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quot
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
     ?23, ?24, ?25, ?26, ?27, ?28, ?29);
 
+-- name: insert_holds
+-- New bookings that got room at once: they never stood in line and were never asked.
+INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+    priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, NULL, NULL, '', ?12, ?12, ?13, 0, 0, 0, 0,
+    NULL, ?14, ?15, ?16, ?14, ?14, NULL);
+
 -- name: update_bookings
 -- Conditional on the state and offer that the decision was made on, whatever else the code believes.
 UPDATE bookings SET quantity = ?5, state = ?6, place = ?7, arrival = ?8, position = ?9, price = ?10, units = ?11,
