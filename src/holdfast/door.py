@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from copy import copy
-from typing import Final, Self, TypeVar, cast
+from typing import Self, TypeVar, cast
 
 from holdfast import ids, inputs, tokens
 from holdfast.answers import Answer, digest_of
@@ -19,8 +19,6 @@ from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
 from holdfast.store.base import Store
 from holdfast.ticker import Ticker
-
-_GIVE_UP_S: Final = 10.0
 
 T = TypeVar("T")
 
@@ -71,16 +69,15 @@ class Door:
                 inputs.text(key, "idempotency_key", 255, empty=False)
         except inputs.Bad as bad:
             return bad.refusal
-        loop = asyncio.get_running_loop()
         dry_run = dry_run or self._rehearses
         # A dry run changes nothing and may be asked again and again: a key has nothing to keep.
         key = None if dry_run else key
-        job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run)
         if key is not None:
-            job.digest = digest or digest_of(pool_id, command)
-        job.give_up_at = loop.time() + _GIVE_UP_S
-        self.engine.lane.submit(job)
-        return cast(Answer, await job.future)
+            digest = digest or digest_of(pool_id, command)
+        future = asyncio.get_running_loop().create_future()
+        self.engine.lane.submit(Job(pool_id, command, future, self.org, key, digest or b"", dry_run))
+        answer: Answer = await future
+        return answer
 
     async def _tick(self, pool_id: int) -> object:
         return await self.submit(pool_id, c.Tick())

@@ -34,6 +34,7 @@ T = TypeVar("T")
 log = logging.getLogger("holdfast")
 
 _ASIDE_S: Final = 0.005
+_GIVE_UP_S: Final = 10.0
 FORGET_MAX: Final = 1_000
 _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
@@ -299,6 +300,8 @@ class Engine:
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
+        if job.give_up_at is None:
+            job.give_up_at = loop.time() + _GIVE_UP_S
         if loop.time() >= job.give_up_at:
             self._finish(job, Busy("the pool has been held from outside for too long"))
         else:

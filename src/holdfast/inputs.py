@@ -102,17 +102,18 @@ _TEXTS: Final = ("by", "why")
 _FLAGS: Final = ("confirmed", "allow_demotion")
 _WORDS: Final = ("quota", "if_full", "label", "action", "to")
 _NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
+_ABSENT: Final = object()
 
 
 def said(command: c.Command) -> None:
     """Check the words, numbers and flags of a command, whichever of them it has."""
-    kind: Any = type(command)
-    for at, name, optional in _checked(kind):
+    for at, name, default in _checked(type(command).__name__):
         value = command[at]
+        if value is default:
+            # Not said at all, as most of them are.
+            continue
         if name in _FLAGS:
             flag(value, name)
-        elif value is None and optional:
-            continue
         elif name in _NUMBERS:
             whole(value, name, _NUMBERS[name])
         else:
@@ -120,11 +121,12 @@ def said(command: c.Command) -> None:
 
 
 @cache
-def _checked(kind: type[Any]) -> tuple[tuple[int, str, bool], ...]:
-    """Which fields of a kind of command are checked, where they stand in it, and which need not be said."""
+def _checked(name: str) -> tuple[tuple[int, str, object], ...]:
+    """Which fields of a command are checked, where they stand in it, and what is there if it was not said."""
+    kind = getattr(c, name)
     known = (*_TEXTS, *_FLAGS, *_WORDS, *_NUMBERS)
     return tuple(
-        (at, name, kind._field_defaults.get(name, "") is None)
+        (at, name, kind._field_defaults.get(name, _ABSENT))
         for at, name in enumerate(kind._fields)
         if name in known
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.core import commands as c
@@ -33,7 +33,8 @@ class Job:
     key: str | None = None
     digest: bytes = b""
     dry_run: bool = False
-    give_up_at: float = field(default=0.0)
+    # If its pool is held from outside: until when to wait for it.
+    give_up_at: float | None = None
     finished: bool = False
 
     @property

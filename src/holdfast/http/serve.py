@@ -11,8 +11,8 @@ import gc
 import logging
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.middleware.cors import CORSMiddleware
@@ -21,6 +21,8 @@ from holdfast.http import logs
 from holdfast.http.components import COMPONENTS
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
+
+T = TypeVar("T")
 
 log = logging.getLogger("holdfast.http")
 
@@ -49,12 +51,16 @@ class _Server(uvicorn.Server):
 def run(settings: Settings, components: Sequence[Make] = COMPONENTS) -> None:
     """Serve until a signal comes. Raises SchemaUnknown or SettingsWrong, where waiting will not help."""
     logs.set_up(settings.log_level)
-    if sys.platform == "win32":
-        asyncio.run(serve(settings, components))
-    else:
-        import uvloop
+    run_fast(serve(settings, components))
 
-        uvloop.run(serve(settings, components))
+
+def run_fast(main: Coroutine[Any, Any, T]) -> T:
+    """Run on the fastest event loop that there is for this system."""
+    if sys.platform == "win32":
+        return asyncio.run(main)
+    import uvloop
+
+    return uvloop.run(main)
 
 
 def _with_origins(service: Service, settings: Settings) -> Any:
