@@ -4,5 +4,5 @@
     evolve(view, event)         changes the view by one thing that happened; it never refuses
 
 Read in this order: model, policy, conditions, view, room, line, commands, events, evolve, decide, book,
-obey, staff, search, openings, fill, due; explain tells it, promises and fairness judge it.
+obey, staff, search, openings, fill, due; explain tells it. What is always true is judged in verify.
 """
