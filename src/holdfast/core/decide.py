@@ -22,7 +22,7 @@ from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Inst
 from holdfast.core.openings import end_openings
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import overflow
-from holdfast.core.view import Need, View
+from holdfast.core.view import View
 from holdfast.core.work import Decision, Done, Work
 
 # So many bookings of a closed pool are ended in one decision; the next tick goes on.
@@ -37,8 +37,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         return Decision(work.entries, work.messages, answer)
     if view.due_at is not None and view.due_at <= now:
         expire(work)
-    if view.pool.status != "open" or view.pool.starts_at is not None:
-        wind_down(work)
+    wind_down(work)
     if isinstance(command, c.Tick) and _line_is_late(view, now):
         # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
         return Decision(work.entries, work.messages, Done())
@@ -48,8 +47,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     else:
         answer = _OBEY[type(command)](work, command)
         fill(work)
-    if view.pool.status != "open" or view.pool.starts_at is not None:
-        wind_down(work)
+    wind_down(work)
     if view.openings:
         end_openings(work)
     assert overflow(view, aside=False) <= view.pool.open_size, "no_oversell"
@@ -83,6 +81,8 @@ def _line_is_late(view: View, now: Instant) -> bool:
 def wind_down(work: Work) -> None:
     """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
     view, pool = work.view, work.view.pool
+    if pool.status == "open" and pool.starts_at is None:
+        return
     why = over(pool, work.now)
     ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
     if not _any_left(view, ending):
@@ -91,9 +91,7 @@ def wind_down(work: Work) -> None:
         if pool.starts_at is not None:
             wake(view, pool.starts_at)
         return
-    need = ("in_play", ending)
-    if not view.whole and need not in view.asked:
-        raise Need(*need)
+    view.require("in_play", ending)
     left = [b for b in view.bookings.values() if b.state in ending]
     for booking in sorted(left, key=lambda b: b.place)[:WIND_DOWN_MAX]:
         _end_with_pool(work, booking, f"pool_{why}")

@@ -10,7 +10,7 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Pool
 from holdfast.core.openings import take_aside
-from holdfast.core.view import Need, View
+from holdfast.core.view import View
 from holdfast.core.work import Work
 
 
@@ -25,9 +25,7 @@ def losers(view: View, pool: Pool) -> list[Booking]:
     if excess() <= 0:
         return []
     over = {key for key, size in sizes.items() if used[key] > size}
-    need = ("takers", (tuple(sorted(over)), excess()))
-    if not view.whole and need not in view.asked:
-        raise Need(*need)
+    view.require("takers", (tuple(sorted(over)), excess()))
     going: list[Booking] = []
     takers = [b for b in view.bookings.values() if b.quota in over and b.state in TAKES_ROOM]
     for booking in sorted(takers, key=lambda b: (b.state != OFFERED, -b.arrival)):
