@@ -23,11 +23,10 @@ from holdfast.core.model import (
     Quota,
     Unit,
     Wants,
-    is_whole,
 )
 from holdfast.core.openings import seats_aside, take_aside
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
+from holdfast.core.refusals import Refusal, invalid, is_whole, not_enough_room, unknown
 from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
 from holdfast.core.search import Search, Slot
 from holdfast.core.view import View

@@ -207,8 +207,3 @@ class Group(NamedTuple):
     quantity: int
     round: int
     wants: str
-
-
-def is_whole(value: object, most: int) -> bool:
-    """Whether this is a whole number from 1 to `most`; true and 1.0 are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most

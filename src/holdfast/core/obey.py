@@ -21,11 +21,10 @@ from holdfast.core.model import (
     WAITING,
     Booking,
     Offer,
-    is_whole,
 )
 from holdfast.core.policy import LENGTH_MAX
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, not_possible, unknown
+from holdfast.core.refusals import Refusal, invalid, is_whole, not_possible, unknown
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
