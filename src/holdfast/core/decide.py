@@ -17,8 +17,8 @@ from holdfast.core import obey, pools, staff
 from holdfast.core.book import book
 from holdfast.core.due import due, over, wake
 from holdfast.core.fill import fill
-from holdfast.core.line import position
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
+from holdfast.core.line import position_of
+from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Instant
 from holdfast.core.openings import end_openings
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import overflow
@@ -67,8 +67,7 @@ def expire(work: Work) -> None:
         if booking.state == OFFERED:
             obey.end_offer(work, booking, lapsed=True)
         else:
-            at = position(view, booking.place) if booking.state == WAITING else None
-            work.emit(e.Expired(now, booking.number, at), by="clock")
+            work.emit(e.Expired(now, booking.number, position_of(view, booking)), by="clock")
             work.tell("lapsed", booking.number, was=booking.state)
 
 
@@ -94,7 +93,9 @@ def wind_down(work: Work) -> None:
     view.require("in_play", ending)
     left = [b for b in view.bookings.values() if b.state in ending]
     for booking in sorted(left, key=lambda b: b.place)[:WIND_DOWN_MAX]:
-        _end_with_pool(work, booking, f"pool_{why}")
+        at = position_of(view, booking)
+        work.emit(e.Closed(work.now, booking.number, f"pool_{why}", at), by="rule")
+        work.tell("cancelled", booking.number, why=f"pool_{why}")
     if _any_left(view, ending):
         wake(view, work.now)
 
@@ -102,12 +103,6 @@ def wind_down(work: Work) -> None:
 def _any_left(view: View, states: tuple[str, ...]) -> bool:
     used = any(tally.used for tally in view.tallies.values()) if HELD in states else view.offers_live
     return bool(used or view.waiting)
-
-
-def _end_with_pool(work: Work, booking: Booking, why: str) -> None:
-    at = position(work.view, booking.place) if booking.state == WAITING else None
-    work.emit(e.Closed(work.now, booking.number, why, at), by="rule")
-    work.tell("cancelled", booking.number, why=why)
 
 
 _OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {

@@ -71,6 +71,11 @@ def position(view: View, place: int) -> int:
     return before + bisect_left(view.added, place) - bisect_left(view.removed, place) + 1
 
 
+def position_of(view: View, booking: Booking) -> int | None:
+    """A booking's position, while it is in line."""
+    return position(view, booking.place) if booking.state == WAITING else None
+
+
 def _loaded_before(view: View, place: int) -> int:
     if view.loaded_waiting == 0:
         return 0

@@ -5,6 +5,8 @@ In each function refusals come first, in order of precedence; after the last of 
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
@@ -66,8 +68,7 @@ def cancel(work: Work, command: c.Cancel) -> Done | Refusal:
         return Done(booking.number, repeated=True)
     if booking.state not in IN_PLAY:
         return not_possible(booking.number, booking.state, "cannot be cancelled")
-    at = line.position(view, booking.place) if booking.state == WAITING else None
-    work.emit(e.Cancelled(work.now, booking.number, command.why, at))
+    work.emit(e.Cancelled(work.now, booking.number, command.why, line.position_of(view, booking)))
     work.tell("cancelled", booking.number, was=booking.state, by=command.by)
     return Done(booking.number)
 
@@ -119,22 +120,14 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
     if quantity < offer.quantity and policy.partial != "give_less":
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
-    part = quantity < booking.quantity
-    number = view.numbers + 1
-    event = e.Claimed(
-        work.now,
-        booking.number,
-        command.seq,
-        quantity,
-        policy.claim_to,
-        work.now + policy.hold_window if policy.claim_to == HELD else None,
-        booking.units[:quantity],
-        number if part else None,
-        reference(view.pool.id, number) if part else "",
-        booking.arrival if part else 0,
-    )
-    work.emit(event)
-    got = number if part else booking.number
+    ends = work.now + policy.hold_window if policy.claim_to == HELD else None
+    taken = (quantity, policy.claim_to, ends, booking.units[:quantity])
+    got, part = booking.number, tuple[Any, ...]()
+    if quantity < booking.quantity:
+        # The part is a booking of its own, with the next number; the rest goes on waiting.
+        got = view.numbers + 1
+        part = (got, reference(view.pool.id, got), booking.arrival)
+    work.emit(e.Claimed(work.now, booking.number, command.seq, *taken, *part))
     if policy.claim_to == CONFIRMED:
         work.tell("confirmed", got)
     else:

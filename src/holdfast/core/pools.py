@@ -154,19 +154,16 @@ def _wrong_units(
 
 
 def _emit_units(work: Work, units: tuple[Mapping[str, Any], ...]) -> None:
-    ordinal = work.view.units_made
-    made = []
-    for unit in units:
-        ordinal += 1
-        made.append(
-            {
-                "label": unit["label"],
-                "quota": unit["quota"],
-                "ordinal": ordinal,
-                "starts_at": unit.get("starts_at"),
-                "attributes": unit.get("attributes") or {},
-            }
-        )
+    made = [
+        {
+            "label": unit["label"],
+            "quota": unit["quota"],
+            "ordinal": ordinal,
+            "starts_at": unit.get("starts_at"),
+            "attributes": unit.get("attributes") or {},
+        }
+        for ordinal, unit in enumerate(units, work.view.units_made + 1)
+    ]
     work.emit(e.UnitsAdded(work.now, tuple(made)))
 
 

@@ -7,6 +7,7 @@ group of the line (does not fit, wants another unit, had its turn this round) is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -37,20 +38,18 @@ class Slot(NamedTuple):
         return self.quota.key, self.unit.label if self.unit else None
 
 
+@dataclass(slots=True)
 class Search:
-    """What looking along the line for one slot has found."""
+    """What looking along the line for one slot has found: who, for how much, and who was passed over."""
 
-    __slots__ = ("booking", "cooldown_ends_at", "had_turn", "passed", "quantity", "skipped", "slot", "units")
-
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
-        self.booking: Booking | None = None
-        self.quantity = 0
-        self.units: tuple[str, ...] = ()
-        self.skipped: list[dict[str, Any]] = []
-        self.passed = 0
-        self.had_turn = False
-        self.cooldown_ends_at: Instant | None = None
+    slot: Slot
+    booking: Booking | None = None
+    quantity: int = 0
+    units: tuple[str, ...] = ()
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    passed: int = 0
+    had_turn: bool = False
+    cooldown_ends_at: Instant | None = None
 
     def choose(self, booking: Booking, units: tuple[str, ...]) -> Search:
         """It is this booking, for these units, or for as much of the slot's room as it wants."""
@@ -61,11 +60,8 @@ class Search:
     def skip(self, reason: str, who: Booking | Group) -> None:
         self.passed += 1
         if len(self.skipped) < SKIPS_KEPT:
-            if isinstance(who, Booking):
-                self.skipped.append({"booking": who.number, "reason": reason})
-            else:
-                group = {"quota": who.quota, "quantity": who.quantity, "round": who.round, "wants": who.wants}
-                self.skipped.append({"group": group, "reason": reason})
+            named = {"booking": who.number} if isinstance(who, Booking) else {"group": who._asdict()}
+            self.skipped.append({**named, "reason": reason})
 
     @property
     def reasons(self) -> tuple[dict[str, Any], ...]:
@@ -80,9 +76,7 @@ def look(work: Work, slot: Slot) -> Search:
         return search
     view.appetite = slot.room
     along = [line.members(view, group) for group in line.groups(view, slot.quota.key)]
-    firsts = [
-        (first.place, index, first) for index, group in enumerate(along) if (first := next(group, None))
-    ]
+    firsts = [(first.place, i, first) for i, group in enumerate(along) if (first := next(group, None))]
     heapify(firsts)
     while firsts:
         _, index, booking = heappop(firsts)
@@ -142,7 +136,10 @@ def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
 
 
 def _passed_over(work: Work, slot: Slot, booking: Booking, search: Search) -> str | None:
-    """Why this booking, of a group that fits, is passed over now; None if it is the one."""
+    """Why this booking, of a group that fits, is passed over now; None if it is the one.
+
+    Whoever has used up its attempts is closed on the way.
+    """
     view, policy = work.view, work.view.pool.policy
     if _not_eligible(slot.quota, booking):
         return "not_eligible"
@@ -151,7 +148,9 @@ def _passed_over(work: Work, slot: Slot, booking: Booking, search: Search) -> st
     if policy.promotion != "offer":
         return None
     if policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
-        close_used_up(work, booking)
+        at = line.position_of(view, booking)
+        work.emit(e.Closed(work.now, booking.number, "attempts_used_up", at), by="rule")
+        work.tell("attempts_used_up", booking.number)
         return "attempts_used_up"
     if slot.opening and _was_offered(view, slot.opening, booking):
         return "had_turn"
@@ -198,13 +197,6 @@ def _was_offered(view: View, opening: Opening, booking: Booking) -> bool:
     return view.pool.policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
 
 
-def close_used_up(work: Work, booking: Booking) -> None:
-    """Close a waiting booking that has used up its attempts, and say so."""
-    at = line.position(work.view, booking.place)
-    work.emit(e.Closed(work.now, booking.number, "attempts_used_up", at), by="rule")
-    work.tell("attempts_used_up", booking.number)
-
-
 def _not_eligible(quota: Quota, booking: Booking) -> bool:
     rule = quota.eligible
     return rule is not None and not matches(rule, booking.party.tags, booking.party.attributes)
@@ -222,11 +214,8 @@ def anyone(work: Work, slot: Slot) -> bool:
         for booking in line.members(view, group):
             if _unfit(view, slot, booking) in ("does_not_fit", "wants_other"):
                 break
-            if _not_eligible(slot.quota, booking) or (
-                slot.opening is not None and _was_offered(view, slot.opening, booking)
-            ):
-                continue
-            if _sleeps(work, slot.unit, booking):
+            had_turn = slot.opening is not None and _was_offered(view, slot.opening, booking)
+            if had_turn or _not_eligible(slot.quota, booking) or _sleeps(work, slot.unit, booking):
                 continue
             if slot.unit is None or _units_for(work, slot, booking):
                 return True

@@ -91,7 +91,6 @@ def move(work: Work, command: c.Move) -> Done | Refusal:
 def _respread(work: Work, other: Booking) -> None:
     """Make places behind a booking, by moving the bookings behind it further apart."""
     behind = line.followers(work.view, other.place)
-    room_behind = 0
     for count in range(1, len(behind) + 1):
         last = behind[count] if count < len(behind) else None
         room_behind = last.place - other.place if last else (count + 2) * line.GAP
