@@ -28,7 +28,7 @@ from holdfast.core.openings import seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, invalid, is_whole, not_enough_room, unknown
 from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
-from holdfast.core.search import Search, Slot
+from holdfast.core.search import Found
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
@@ -255,10 +255,5 @@ def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     in_line = next((b for b in _mine(work.view, command) if _waits_for_this(b, command, quota)), None)
     if in_line is None:
         return _hold(work, command, quota, units)
-    promote(
-        work,
-        Search(Slot(quota, None, seats, None)).choose(in_line, units),
-        confirmed=command.confirmed,
-        by=None,
-    )
+    promote(work, Found(in_line, command.quantity, units), confirmed=command.confirmed, by=None)
     return Done(in_line.number)

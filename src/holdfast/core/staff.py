@@ -35,19 +35,19 @@ def offer(work: Work, command: c.GiveOffer) -> Done | Refusal:
     opening = view.openings.get(command.opening or 0)
     if command.opening is not None and not (opening and _came_back(opening, quota)):
         return unknown("opening", command.opening)
-    search = look_for(work, quota, booking, opening)
-    if search is None:
+    found = look_for(work, quota, booking, opening)
+    if found is None:
         seats = seats_aside(work, quota, opening) if opening else room(view, quota, work.now)
         return not_enough_room(booking.quantity, seats)
     offers = view.pool.policy.promotion == "offer"
-    if offers and window_end(work, [view.units[label] for label in search.units]) <= work.now:
+    if offers and window_end(work, [view.units[label] for label in found.units]) <= work.now:
         return Refusal("too_late", "It starts too soon for an offer to be answered.")
     if opening is not None:
-        take_aside(work, opening, search.quantity, "again")
+        take_aside(work, opening, found.quantity, "again")
     if offers:
-        give_offer(work, search, command.why or "offered by staff")
+        give_offer(work, found, command.why or "offered by staff")
     else:
-        promote(work, search, by=None)
+        promote(work, found, by=None)
     return Done(booking.number)
 
 
@@ -110,8 +110,7 @@ def resolve(work: Work, command: c.Resolve) -> Done | Refusal:
     if command.action not in ("again", "free", "close"):
         return invalid("action", "action must be again, free or close.")
     how = {"again": "again", "free": "freed", "close": "closed"}[command.action]
-    quota = view.pool.quota(opening.quota)
-    if how == "freed" and quota is not None and opening_of(view, quota, None) is not None:
+    if how == "freed" and opening_of(view, opening.quota, None) is not None:
         # No room has two openings: what is freed beside one that goes on joins it.
         how = "again"
     work.emit(e.OpeningEnded(work.now, opening.number, how))
