@@ -8,7 +8,7 @@ what was due has expired all the same: that is a fact, whoever came by to notice
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from holdfast.core import commands as c
@@ -18,9 +18,9 @@ from holdfast.core.book import book
 from holdfast.core.due import due, over, wake
 from holdfast.core.fill import fill
 from holdfast.core.line import position_of
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Instant
+from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
 from holdfast.core.openings import end_openings
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import overflow
 from holdfast.core.view import View
 from holdfast.core.work import Decision, Done, Work
@@ -105,19 +105,32 @@ def _any_left(view: View, states: tuple[str, ...]) -> bool:
     return bool(used or view.waiting)
 
 
-_OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
+Rule = Callable[[Work, Any], Done | Refusal]
+
+
+def _of_booking(rule: Callable[[Work, Any, Booking], Done | Refusal]) -> Rule:
+    """A rule about one booking, which is refused as unknown if there is none."""
+
+    def obeyed(work: Work, command: Any) -> Done | Refusal:
+        booking = work.view.bookings.get(command.booking)
+        return rule(work, command, booking) if booking else unknown("booking", command.booking)
+
+    return obeyed
+
+
+_OBEY: Final[Mapping[type[c.Command], Rule]] = {
     c.Book: book,
-    c.Confirm: obey.confirm,
-    c.Cancel: obey.cancel,
-    c.Extend: obey.extend,
+    c.Confirm: _of_booking(obey.confirm),
+    c.Cancel: _of_booking(obey.cancel),
+    c.Extend: _of_booking(obey.extend),
     c.Claim: obey.claim,
-    c.Decline: obey.decline,
+    c.Decline: _of_booking(obey.decline),
     c.Unreachable: obey.unreachable,
     c.ChangePool: pools.change_pool,
     c.AddUnits: pools.add_units,
     c.CloseUnit: pools.close_unit,
-    c.GiveOffer: staff.offer,
-    c.Move: staff.move,
+    c.GiveOffer: _of_booking(staff.offer),
+    c.Move: _of_booking(staff.move),
     c.Resolve: staff.resolve,
     c.Tick: lambda work, command: Done(),
 }

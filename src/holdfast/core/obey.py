@@ -1,6 +1,7 @@
 """What people ask once they have booked: confirm, cancel, extend, claim, decline.
 
-In each function refusals come first, in order of precedence; after the last of them it must succeed.
+In each function refusals come first, in order of precedence; after the last of them it must succeed. That
+there is such a booking has been seen to by `decide`.
 """
 
 from __future__ import annotations
@@ -31,11 +32,8 @@ from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
 
-def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
-    """Refusals, in order: unknown, hold_expired, not_possible. Confirming twice is one yes, said twice."""
-    booking = work.view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
+def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: hold_expired, not_possible. Confirming twice is one yes, said twice."""
     if booking.state == CONFIRMED:
         return Done(booking.number, repeated=True)
     if booking.state == EXPIRED:
@@ -58,27 +56,20 @@ def _may_confirm_in_line(view: View, booking: Booking) -> bool:
     return view.pool.policy.confirm_while_waiting or told
 
 
-def cancel(work: Work, command: c.Cancel) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible. Cancelling twice is one yes, said twice."""
-    view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
+def cancel(work: Work, command: c.Cancel, booking: Booking) -> Done | Refusal:
+    """Refusals: not_possible. Cancelling twice is one yes, said twice."""
     if booking.state == CANCELLED:
         return Done(booking.number, repeated=True)
     if booking.state not in IN_PLAY:
         return not_possible(booking.number, booking.state, "cannot be cancelled")
-    work.emit(e.Cancelled(work.now, booking.number, command.why, line.position_of(view, booking)))
+    work.emit(e.Cancelled(work.now, booking.number, command.why, line.position_of(work.view, booking)))
     work.tell("cancelled", booking.number, was=booking.state, by=command.by)
     return Done(booking.number)
 
 
-def extend(work: Work, command: c.Extend) -> Done | Refusal:
-    """Refusals, in order: unknown, hold_expired, not_possible, invalid, hold_lifetime_used_up."""
+def extend(work: Work, command: c.Extend, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: hold_expired, not_possible, invalid, hold_lifetime_used_up."""
     policy = work.view.pool.policy
-    booking = work.view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     if booking.state == EXPIRED:
         return Refusal("hold_expired", "Booking hold has expired.")
     if booking.state != HELD or booking.expires_at is None:
@@ -135,12 +126,9 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
     return Done(got)
 
 
-def decline(work: Work, command: c.Decline) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, offer_expired, offer_answered, offer_taken."""
+def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, unknown, offer_expired, offer_answered, offer_taken."""
     view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
     if offer is None and command.seq is None:

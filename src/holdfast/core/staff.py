@@ -20,15 +20,12 @@ from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
 
-def offer(work: Work, command: c.GiveOffer) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, not_enough_room, too_late.
+def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, unknown, not_enough_room, too_late.
 
     Of an opening that was handed back, the seats are offered anew: the line is asked if this is a no.
     """
     view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     quota = view.pool.quota(booking.quota)
     if booking.state != WAITING or quota is None:
         return not_possible(booking.number, booking.state, "cannot be offered a seat")
@@ -55,12 +52,9 @@ def _came_back(opening: Opening, quota: Quota) -> bool:
     return opening.state == "handed_back" and opening.quota == quota.key
 
 
-def move(work: Work, command: c.Move) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, invalid."""
+def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, invalid, unknown."""
     view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     if booking.state != WAITING:
         return not_possible(booking.number, booking.state, "is not in line")
     if command.to not in ("front", "back", "after"):
