@@ -24,7 +24,7 @@ from holdfast.core.model import (
     Unit,
     Wants,
 )
-from holdfast.core.openings import seats_aside, take_aside
+from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, invalid, is_whole, not_enough_room, unknown
 from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
@@ -242,8 +242,8 @@ def _asked(
 
 def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     """Staff give a handed-back opening, or some of its seats, to someone."""
-    opening = work.view.openings.get(command.opening or 0)
-    if opening is None or opening.state != "handed_back" or opening.quota != quota.key:
+    opening = handed_back(work.view, command.opening, quota.key)
+    if opening is None:
         return unknown("opening", command.opening)
     units = (opening.unit,) if opening.unit is not None else ()
     if command.units and command.units != units:

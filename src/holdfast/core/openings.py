@@ -1,7 +1,8 @@
 """Openings: which room is being offered, how often it was tried, and when it goes back to staff.
 
 A unit's opening lasts from its becoming free until someone has it. A quota sized by number has one
-opening at a time, from room appearing until it is taken or handed back.
+opening at a time, from room appearing until it is taken or handed back. While one goes on its room is the
+line's (open) or, staff having said so, anybody's (freed); what was handed back is nobody's until they decide.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ def opening_of(view: View, quota: str, unit: str | None) -> Opening | None:
         if opening.state in GOING_ON and opening.quota == quota and opening.unit == unit:
             return opening
     return None
+
+
+def handed_back(view: View, number: int | None, quota: str | None = None) -> Opening | None:
+    """The opening with this number, if it came back, of this quota or any, and staff have yet to decide."""
+    opening = view.openings.get(number or 0)
+    if opening is None or opening.state != "handed_back" or quota not in (None, opening.quota):
+        return None
+    return opening
 
 
 def goes_on(view: View, quota: str | None = None) -> bool:

@@ -11,8 +11,8 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.fill import give_offer, promote
-from holdfast.core.model import WAITING, Booking, Opening, Pool, Quota
-from holdfast.core.openings import opening_of, seats_aside, take_aside
+from holdfast.core.model import WAITING, Booking, Opening, Pool
+from holdfast.core.openings import handed_back, opening_of, seats_aside, take_aside
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, not_possible, unknown
 from holdfast.core.room import overflow, room, taken
 from holdfast.core.search import look_for, window_end
@@ -29,8 +29,8 @@ def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
     quota = view.pool.quota(booking.quota)
     if booking.state != WAITING or quota is None:
         return not_possible(booking.number, booking.state, "cannot be offered a seat")
-    opening = view.openings.get(command.opening or 0)
-    if command.opening is not None and not (opening and _came_back(opening, quota)):
+    opening = handed_back(view, command.opening, quota.key)
+    if opening is None and command.opening is not None:
         return unknown("opening", command.opening)
     found = look_for(work, quota, booking, opening)
     if found is None:
@@ -46,10 +46,6 @@ def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
     else:
         promote(work, found, by=None)
     return Done(booking.number)
-
-
-def _came_back(opening: Opening, quota: Quota) -> bool:
-    return opening.state == "handed_back" and opening.quota == quota.key
 
 
 def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
@@ -98,8 +94,8 @@ def _respread(work: Work, other: Booking) -> None:
 def resolve(work: Work, command: c.Resolve) -> Done | Refusal:
     """Refusals, in order: unknown, invalid."""
     view = work.view
-    opening = view.openings.get(command.opening)
-    if opening is None or opening.state != "handed_back":
+    opening = handed_back(view, command.opening)
+    if opening is None:
         return unknown("opening", command.opening)
     if command.action not in ("again", "free", "close"):
         return invalid("action", "action must be again, free or close.")
