@@ -159,28 +159,23 @@ class View:
         number = booking.number
         old = self.bookings.get(number)
         self.put(self.bookings, number, booking)
-        waits = booking.state == WAITING
-        waited = old is not None and old.state == WAITING
         if old is None:
             others = self.by_party.get(booking.party.id)
             self.put(self.by_party, booking.party.id, [*others, number] if others else [number])
             self._count(booking, 1)
         else:
-            if (old.state, old.quantity, old.offer_quantity) != (
-                booking.state,
-                booking.quantity,
-                booking.offer_quantity,
-            ):
+            counts = (booking.state, booking.quantity, booking.offer_quantity)
+            if (old.state, old.quantity, old.offer_quantity) != counts:
                 self._count(old, -1)
                 self._count(booking, 1)
-            if waited and not (waits and booking.place == old.place):
+            if old.state == WAITING and not _same_place(old, booking):
                 self._leave_line(old.place)
-        if waits and not (waited and old is not None and booking.place == old.place):
-            self._enter_line(booking.place)
-        if waits and (
-            old is None or not waited or group_of(old) != group_of(booking) or old.place != booking.place
-        ):
-            self._remember(booking)
+        if booking.state == WAITING:
+            stays = old is not None and _same_place(old, booking)
+            if not stays:
+                self._enter_line(booking.place)
+            if old is None or not stays or group_of(old) != group_of(booking):
+                self._remember(booking)
         if booking.units or (old is not None and old.units):
             self._move_units(old.units if old else (), booking.units, booking.number)
         expires_at = booking.expires_at
@@ -255,6 +250,10 @@ class View:
         """Go on only with these rows loaded: ask for them, once."""
         if not self.whole and (what, detail) not in self.asked:
             raise Need(what, detail)
+
+
+def _same_place(old: Booking, new: Booking) -> bool:
+    return old.state == new.state == WAITING and old.place == new.place
 
 
 def group_of(booking: Booking) -> Group:
