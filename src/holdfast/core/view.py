@@ -12,7 +12,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, Final
 
 from holdfast.core.model import (
@@ -32,12 +31,6 @@ from holdfast.core.model import (
 _ABSENT: Final = object()
 _LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
-# What a savepoint keeps besides the tables.
-_COUNTERS: Final = (
-    *("pool", "numbers", "arrivals", "openings_made", "units_made", "round"),
-    *("first_place", "last_place", "due_at"),
-)
-_counters_of: Final = attrgetter(*_COUNTERS)
 
 
 class Need(Exception):
@@ -128,7 +121,8 @@ class View:
     def savepoint(self) -> None:
         """From here on changes can be taken back, until the next savepoint."""
         self._undo.clear()
-        self._counters = _counters_of(self)
+        pool = (self.pool, self.numbers, self.arrivals, self.openings_made, self.units_made, self.round)
+        self._counters = pool, self.first_place, self.last_place, self.due_at
 
     def rollback(self) -> None:
         """Take back everything since the savepoint."""
@@ -142,8 +136,8 @@ class View:
                 del table[key]
             else:
                 table[key] = old
-        for name, value in zip(_COUNTERS, self._counters, strict=True):
-            setattr(self, name, value)
+        pool, self.first_place, self.last_place, self.due_at = self._counters
+        self.pool, self.numbers, self.arrivals, self.openings_made, self.units_made, self.round = pool
         self._undo.clear()
         self.gone.clear()
 
