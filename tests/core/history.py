@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, Phase, settings
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
-from holdfast.core import fairness, line, promises
+from holdfast.core import line
 from holdfast.core.decide import decide
 from holdfast.core.evolve import evolve
 from holdfast.core.model import IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 from holdfast.core.work import Decision, Entry
+from holdfast.verify import fairness, promises
 
 START: Final[Instant] = 1_800_000_000_000
 SECOND: Final = 1_000

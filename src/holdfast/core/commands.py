@@ -1,7 +1,8 @@
-"""What can be asked. Commands are imperative, frozen, and say who asks (`by`) in their own words.
+"""What can be asked. Commands are imperative, frozen, and say who asks (`by`).
 
-`by` is "party" for the person concerned, "staff" or "staff:NAME" for staff, "clock" for timers. Whether
-someone may ask is settled before a command is made; a command only says what is asked.
+`by` is "party" for the person concerned, "staff" or "staff:NAME" for staff, "clock" for timers, "outbox" for
+what cannot be delivered; the log says "rule" of what nobody asked for. Whether someone may ask is settled
+before a command is made; a command only says what is asked.
 """
 
 from __future__ import annotations
@@ -161,21 +162,7 @@ class Tick(NamedTuple):
     by: str = "clock"
 
 
-Command = (
-    CreatePool
-    | ChangePool
-    | AddUnits
-    | CloseUnit
-    | Book
-    | Confirm
-    | Cancel
-    | Extend
-    | Claim
-    | Decline
-    | Unreachable
-    | GiveOffer
-    | Move
-    | Resolve
-    | Fill
-    | Tick
-)
+OfPool = CreatePool | ChangePool | AddUnits | CloseUnit | Fill | Tick
+OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | Unreachable
+OfStaff = GiveOffer | Move | Resolve
+Command = OfPool | OfBooking | OfStaff
