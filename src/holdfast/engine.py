@@ -34,6 +34,7 @@ T = TypeVar("T")
 log = logging.getLogger("holdfast")
 
 _ASIDE_S: Final = 0.005
+_KEEP_S: Final = 10.0
 FORGET_MAX: Final = 1_000
 _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
@@ -259,15 +260,22 @@ class Engine:
 
         If its outcome stays unknown it can be done again: what is forgotten already is not found any more.
         """
-        tx = await self.store.begin()
-        try:
-            await tx.rows("wait_for_pools", [pool_id])
-            done = await work(tx)
-            if not dry_run:
-                await tx.commit()
-            return done
-        finally:
-            await tx.rollback()
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + _KEEP_S
+        while True:
+            tx = await self.store.begin()
+            try:
+                # One that is locked from outside is not waited for: the whole lane would wait, too.
+                if await tx.rows("lock_pools", [pool_id]):
+                    done = await work(tx)
+                    if not dry_run:
+                        await tx.commit()
+                    return done
+            finally:
+                await tx.rollback()
+            if loop.time() >= give_up_at:
+                raise Busy("the pool has been held from outside for too long")
+            await asyncio.sleep(_ASIDE_S)
 
     async def forget_requests(self, before: Instant) -> None:
         """Forget the idempotency keys of before an instant, a few at a time, so that nobody waits long."""
