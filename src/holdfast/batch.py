@@ -54,7 +54,9 @@ class Batch:
         self._memory = memory
         self._clock = clock
         self._secret = secret
+        # Answers by their keys: those that are known, and of them those that this batch has given itself.
         self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._given: dict[tuple[str, str], tuple[bytes, str]] = {}
         self._seen = Seen({})
 
     # Under the lock ---------------------------------------------------------------------------------
@@ -203,7 +205,7 @@ class Batch:
         self.answers.append((job, answer))
         if job.key is not None and not job.dry_run:
             text = encode_answer(answer)
-            self._remembered[job.org, job.key] = (job.digest, text)
+            self._remembered[job.org, job.key] = self._given[job.org, job.key] = (job.digest, text)
             self.writer.requests.append(Request(job.org, job.key, job.digest, text))
 
     # Ahead ------------------------------------------------------------------------------------------
@@ -226,7 +228,8 @@ class Batch:
         if look_up:
             await self._remember_requests(scout)
         if before:
-            self._remembered.update(before._remembered)
+            # Not all that it knew: along a chain of batches that would grow for ever.
+            self._remembered.update(before._given)
         try:
             for number, job in enumerate(self.jobs, 1):
                 if not self._answered_before(job):
