@@ -194,7 +194,11 @@ class PostgresTransaction:
                 await self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001  # a connection that cannot roll back is of no further use
             self._connection.terminate()
-        self._end()
+        except BaseException:
+            self._connection.terminate()
+            raise
+        finally:
+            self._end()
 
     def _end(self) -> None:
         if self._open:

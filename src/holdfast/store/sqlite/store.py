@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final
@@ -116,9 +116,13 @@ class SqliteTransaction:
         return True
 
     async def commit(self) -> None:
-        loop = asyncio.get_running_loop()
+        done = self._store.committer.submit(self._connection.execute, "COMMIT")
         try:
-            await loop.run_in_executor(self._store.committer, self._connection.execute, "COMMIT")
+            await asyncio.shield(asyncio.wrap_future(done))
+        except asyncio.CancelledError:
+            # The caller goes away, the disk goes on: nobody may begin before it is done.
+            wait([done])
+            raise
         except sqlite3.OperationalError as error:
             # A full disk or a lock: SQLite has not committed, and says so.
             await self.rollback()
