@@ -72,6 +72,8 @@ class Engine:
         self._on_due = on_due
         self._look_up = 0
         self._wary = 0
+        # Whether the database was not to be had, the last time.
+        self._away = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -88,6 +90,8 @@ class Engine:
         while jobs := await self.lane.take(self._most(flight)):
             if flight is not None and flight.task.done():
                 flight = None
+            if self._away and not (jobs := self._in_time(jobs)):
+                continue
             ready = await self._decide_ahead(jobs, flight)
             if flight is not None:
                 flight.next = ready
@@ -106,6 +110,13 @@ class Engine:
             await asyncio.sleep(0)
         if flight is not None:
             await flight.task
+
+    def _in_time(self, jobs: list[Job]) -> list[Job]:
+        """Those that can wait for the database; the others have waited behind enough batches in vain."""
+        now = asyncio.get_running_loop().time()
+        late = [job for job in jobs if job.give_up_at <= now]
+        self._fail(late, Unavailable("the database has been away for too long; nothing was begun"))
+        return [job for job in jobs if job.give_up_at > now]
 
     def _launch(self, batch: Batch) -> Flight:
         flight = Flight(batch)
@@ -290,6 +301,7 @@ class Engine:
             await asyncio.sleep(0)
 
     def _answer(self, batch: Batch) -> None:
+        self._away = False
         self.batches += 1
         self.rows_loaded += batch.rows_loaded
         for job, value in batch.answers:
@@ -313,6 +325,7 @@ class Engine:
             loop.call_later(_ASIDE_S, self.lane.put, job)
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
+        self._away = isinstance(error, Unavailable)
         for job in jobs:
             # Each caller gets an exception of its own, for raising one writes into it.
             self._finish(job, type(error)(*error.args))
