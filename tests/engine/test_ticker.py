@@ -320,22 +320,22 @@ async def test_a_listening_connection_that_dies_in_silence_is_noticed(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Long before the look that a ticker takes every half a minute."""
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 0.2)
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_DEADLINE_S", 0.3)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.2)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_DEADLINE_S", 0.3)
     assert await heard_after_silence(postgres_url, 10)
 
 
 async def test_control_without_a_pulse_nobody_notices(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 3_600)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 3_600)
     assert not await heard_after_silence(postgres_url, 4)
 
 
 async def test_a_pulse_does_not_disturb_a_connection_that_is_there(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 0.01)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.01)
     async with (
         Holdfast.open(postgres_url, secret=SECRET) as hf,
         Holdfast.open(postgres_url, secret=SECRET, ticker=False) as elsewhere,

@@ -7,6 +7,7 @@ the disk, runs in another. Reads use a connection of their own: the writer's see
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -19,6 +20,8 @@ from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.queries import load_migrations
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
+
+log = logging.getLogger("holdfast")
 
 _BUSY_S: Final = 10.0
 _LOOK_S: Final = 0.2
@@ -300,7 +303,11 @@ class SqliteStore:
         assert self._reader is not None
         seen = None
         while True:
-            version = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            try:
+                version = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.Error as error:
+                log.warning("SQLite: whether another process has changed something cannot be seen: %s", error)
+                version = None
             if seen is not None and version != seen:
                 for woken in self._woken:
                     woken()
