@@ -1,6 +1,7 @@
 """What people say of themselves: names, contacts and answers. No rule looks at them, and no log keeps them.
 
-They are written beside the lane, in a transaction of their own: seats, order and deadlines are not touched.
+They are written beside the lane, in a transaction of their own under the pool's lock. Seats, order and
+deadlines are not touched.
 """
 
 from __future__ import annotations
@@ -8,15 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from holdfast import inputs
+from holdfast import ids, inputs
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.model import IN_PLAY, Party
 from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.door import Door
+from holdfast.errors import HoldfastError
 from holdfast.shapes import Booking
 from holdfast.store import rows
 from holdfast.store.base import Transaction
@@ -43,29 +46,25 @@ class DetailCommands(Door):
             said = _checked(name, contacts, locale, answers)
         except inputs.Bad as bad:
             return bad.refusal
-        shown = await self.reads.booking(*key)
-        if shown is None:
-            return unknown("booking", booking)
-        if self._rehearses:
-            return shown
         digest = hashlib.sha256(msgspec.json.encode(("change_booking", key, said))).digest()
-        tx = await self.store.begin()
+        change = partial(self._change, key=key, said=said, request=idempotency_key, digest=digest)
         try:
-            answer = await self._change(tx, key, said, shown, idempotency_key, digest)
-            await tx.commit()
-        finally:
-            await tx.rollback()
-        return answer
+            return await self.engine.keep(key[0], change, dry_run=self._rehearses)
+        except HoldfastError:
+            raise
+        except Exception:  # noqa: BLE001  # if it is anything else, it comes again
+            # Another process may have used the key at the same moment, in another pool.
+            return await self.engine.keep(key[0], change, dry_run=self._rehearses)
 
     async def _change(
         self,
         tx: Transaction,
         key: tuple[int, int],
         said: Mapping[str, Any],
-        shown: Booking,
         request: str | None,
         digest: bytes,
     ) -> Booking | Refusal:
+        """Under the pool's lock: what is not said stays as it is now, whoever else has just spoken."""
         known = await tx.each("requests_by_key", [(self.org, request)]) if request is not None else ()
         if known:
             if bytes(known[0][2]) != digest:
@@ -73,20 +72,22 @@ class DetailCommands(Door):
             before = decode_answer(known[0][3])
             assert isinstance(before, Booking | Refusal)
             return before
-        answer = await self._changed(tx, key, said, shown)
+        answer = await self._changed(tx, key, said)
         if request is not None:
             row = (self.org, request, digest, encode_answer(answer), self.clock.now())
             await tx.many("insert_requests", [row])
         return answer
 
     async def _changed(
-        self, tx: Transaction, key: tuple[int, int], said: Mapping[str, Any], shown: Booking
+        self, tx: Transaction, key: tuple[int, int], said: Mapping[str, Any]
     ) -> Booking | Refusal:
-        row = rows.booking_of((await tx.each("bookings_by_number", [key]))[0])
-        if row.state not in IN_PLAY:
-            sentence = f"A booking that is {row.state} cannot be changed."
-            return Refusal("not_possible", sentence, None, {"booking": shown.id, "state": row.state})
-        party: Party = replace(row.party, **{name: said[name] for name in said if name != "answers"})
+        shown = await self.reads.booking(*key)
+        if shown is None:
+            return unknown("booking", ids.booking_text(*key))
+        if shown.state not in IN_PLAY:
+            sentence = f"A booking that is {shown.state} cannot be changed."
+            return Refusal("not_possible", sentence, None, {"booking": shown.id, "state": shown.state})
+        party: Party = replace(shown.party, **{name: said[name] for name in said if name != "answers"})
         answers = said.get("answers", shown.answers)
         await tx.run("change_details", *key, rows.text(party), rows.text(answers))
         return msgspec.structs.replace(shown, party=party, answers=answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from copy import copy
-from typing import Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
 from holdfast import ids, inputs, tokens
 from holdfast.answers import Answer, digest_of
@@ -19,6 +19,8 @@ from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
 from holdfast.store.base import Store
 from holdfast.ticker import Ticker
+
+_GIVE_UP_S: Final = 10.0
 
 T = TypeVar("T")
 
@@ -74,8 +76,10 @@ class Door:
         key = None if dry_run else key
         if key is not None:
             digest = digest or digest_of(pool_id, command)
-        future = asyncio.get_running_loop().create_future()
-        self.engine.lane.submit(Job(pool_id, command, future, self.org, key, digest or b"", dry_run))
+        loop = asyncio.get_running_loop()
+        future, give_up_at = loop.create_future(), loop.time() + _GIVE_UP_S
+        job = Job(pool_id, command, future, self.org, key, digest or b"", dry_run, give_up_at)
+        self.engine.lane.submit(job)
         answer: Answer = await future
         return answer
 

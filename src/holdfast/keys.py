@@ -120,6 +120,10 @@ class Keys:
         found = await self._store.reader().rows("key_by_digest", _digest(secret))
         return Access(found[0][0], found[0][1], found[0][2], found[0][3]) if found else None
 
+    async def is_good(self, key: str) -> bool:
+        """Whether there is a key with this id that was not revoked."""
+        return bool(await self._store.reader().rows("key_is_good", key))
+
     async def touch(self, used: Mapping[str, Instant]) -> None:
         """Note when keys were last used."""
         tx = await self._store.begin()

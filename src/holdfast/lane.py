@@ -33,8 +33,7 @@ class Job:
     key: str | None = None
     digest: bytes = b""
     dry_run: bool = False
-    # If its pool is held from outside: until when to wait for it.
-    give_up_at: float | None = None
+    give_up_at: float = 0.0
     finished: bool = False
 
     @property

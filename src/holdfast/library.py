@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from holdfast import inputs
+from holdfast.alarm import start_clock
 from holdfast.clock import Clock, SystemClock, TestClock
 from holdfast.config import database_url, find_secret, make_store
 from holdfast.core import commands as c
@@ -60,6 +61,7 @@ class Holdfast(StaffCommands, KeepingCommands, DetailCommands, Lookups, MessageC
         store, clock = make_store(address), clock or SystemClock()
         await store.open()
         try:
+            await start_clock(store, clock)
             if migrate:
                 await store.migrate(clock.now())
             elif missing := await store.pending():

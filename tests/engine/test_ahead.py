@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, granted
-from holdfast.batch import Batch
 from holdfast.errors import Unavailable
 from tests.database import dialect_of, opened
 from tests.engine.looking import bookings, look, wrong
@@ -68,30 +67,6 @@ async def test_a_hold_is_confirmed_before_it_is_committed(
     assert hf.engine.batches_ahead - before == 3
 
 
-async def test_no_more_is_kept_in_hand_than_the_batch_before(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However long callers keep asking: what is committed is let go of."""
-    in_hand: list[int] = []
-    decide_ahead = Batch.decide_ahead
-
-    async def counted(self: Batch, before: Batch | None, *, look_up: bool) -> bool:
-        done = await decide_ahead(self, before, look_up=look_up)
-        in_hand.append(sum(len(table) for table in vars(self).values() if isinstance(table, dict)))
-        return done
-
-    monkeypatch.setattr(Batch, "decide_ahead", counted)
-    granted(await hf.create_pool("hot", preset="checkout", quotas={"main": 10_000}))
-
-    async def caller(name: int) -> None:
-        for turn in range(20):
-            granted(await hf.book("hot", f"{name}-{turn}", idempotency_key=f"{name}-{turn}"))
-
-    await asyncio.gather(*(caller(name) for name in range(8)))
-    assert len(in_hand) >= 20
-    assert max(in_hand) <= 1 + 2 * 8
-
-
 async def test_a_party_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
     granted(await hf.create_pool("one-each", preset="event_signup", quotas={"main": 9}))
     granted(await hf.book("one-each", "zoe"))
@@ -109,6 +84,33 @@ async def test_a_key_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytes
     other = await soon(hf.book("hall", "bea", idempotency_key="k"))
     assert await first == await same
     assert outcome(await other) == "idempotency_mismatch"
+
+
+async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long batches follow each other without a pause, what is remembered does not grow."""
+    granted(await hf.create_pool("stadium", preset="checkout", quotas={"main": 1_000}))
+    granted(await hf.book("stadium", "first"))
+    make, batches = hf.engine._batch, []
+
+    def made(jobs: Any) -> Any:
+        batches.append(make(jobs))
+        return batches[-1]
+
+    monkeypatch.setattr(hf.engine, "_batch", made)
+
+    async def caller(name: int) -> None:
+        for n in range(20):
+            granted(await hf.book("stadium", f"{name} {n}", idempotency_key=f"{name} {n}"))
+
+    await slowly(hf, monkeypatch)
+    before = hf.engine.batches_ahead
+    # While some wait for their answers, others ask: the chain never ends.
+    some = await soon(asyncio.gather(*(caller(name) for name in range(4))))
+    await asyncio.gather(some, *(caller(name) for name in range(4, 8)))
+    assert hf.engine.batches_ahead - before >= 40
+    assert max(len(batch._kept_before) for batch in batches) <= 8
 
 
 async def test_seats_given_by_the_batch_before_are_gone(

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, engine, granted
+from holdfast import Holdfast, door, granted
 from holdfast.errors import Busy
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, wrong
@@ -52,7 +52,7 @@ async def test_other_pools_go_on_while_one_is_locked_outside(postgres_url: str, 
 async def test_who_waits_too_long_for_a_locked_pool_is_told_that_it_is_busy(
     postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_GIVE_UP_S", 0.3)
+    monkeypatch.setattr(door, "_GIVE_UP_S", 0.3)
     async with locked_outside(postgres_url):
         calls = (hf.book("locked", "Ann"), hf.book("free", "Ann"))
         found = await asyncio.gather(*calls, return_exceptions=True)
@@ -117,7 +117,7 @@ async def test_a_frozen_node_loses_its_lock_and_the_others_go_on(postgres_url: s
 async def test_control_without_the_time_limit_a_frozen_node_keeps_its_lock(
     postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_GIVE_UP_S", 3)
+    monkeypatch.setattr(door, "_GIVE_UP_S", 3)
     async with frozen_node(postgres_url, timeout_ms=0):
         with pytest.raises(Busy):
             await hf.book("locked", "Bea")

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from holdfast.core.model import Instant
-from holdfast.errors import HoldfastError
 from holdfast.http.limits import Buckets, slow_down
 from holdfast.http.problems import Problem
 from holdfast.keys import Access, Keys
@@ -37,6 +36,9 @@ class Doorkeeper:
         self._keys = keys
         self._clock = clock
         self._known: OrderedDict[bytes, tuple[Access, float]] = OrderedDict()
+        # Keys by id that were looked up again for those who stay, and until when that holds.
+        self._staying: dict[str, float] = {}
+        self._revocations = 0
         self._used: dict[str, Instant] = {}
         self._wrong = Buckets(_WRONG_RATE, _WRONG_BURST)
         self._writing: asyncio.Task[None] | None = None
@@ -54,8 +56,11 @@ class Doorkeeper:
         """The access of a request. Raises a Problem."""
         known = self._known.get(authorization or b"")
         if known is None or known[1] < now:
+            revocations = self._revocations
             known = (await self._find(authorization, address, now), now + _REMEMBERED_S)
-            self._known[authorization or b""] = known
+            # What was revoked while we looked must not be remembered as it was before.
+            if revocations == self._revocations:
+                self._known[authorization or b""] = known
             if len(self._known) > _REMEMBERED_MAX:
                 self._known.popitem(last=False)
         self._used[known[0].key] = self._clock.now()
@@ -74,9 +79,22 @@ class Doorkeeper:
             raise _unauthenticated("This key is not known, or it was revoked.")
         return found
 
+    async def still_admits(self, access: Access, now: float) -> bool:
+        """Whether the key of someone who came in and stayed is still good."""
+        if self._staying.get(access.key, -1.0) < now:
+            revocations = self._revocations
+            if not await self._keys.is_good(access.key):
+                self._staying.pop(access.key, None)
+                return False
+            if revocations == self._revocations:
+                self._staying[access.key] = now + _REMEMBERED_S
+        return True
+
     def forget(self) -> None:
         """Look every key up again, for one was revoked."""
+        self._revocations += 1
         self._known.clear()
+        self._staying.clear()
 
     async def _write_now_and_then(self) -> None:
         while True:
@@ -88,7 +106,7 @@ class Doorkeeper:
         if used:
             try:
                 await self._keys.touch(used)
-            except HoldfastError as error:
+            except Exception as error:  # noqa: BLE001  # it is tried again, and must not end this task
                 log.warning("when keys were last used could not be written: %s", error)
                 self._used = used | self._used
 

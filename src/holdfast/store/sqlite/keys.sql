@@ -1,6 +1,9 @@
 -- name: key_by_digest
 SELECT id, org, role, name FROM api_keys WHERE digest = ?1 AND revoked_at IS NULL;
 
+-- name: key_is_good
+SELECT id FROM api_keys WHERE id = ?1 AND revoked_at IS NULL;
+
 -- name: key_by_request
 SELECT id, org, name, role, hint, created_at, last_used_at, revoked_at FROM api_keys WHERE org = ?1 AND request = ?2;
 
