@@ -1,4 +1,4 @@
-"""What people ask of the library: book, confirm, cancel, extend, claim, decline."""
+"""What people ask of the library: book, confirm, cancel, extend, claim, decline, change their details."""
 
 from __future__ import annotations
 
@@ -79,6 +79,26 @@ class PeopleCommands(Door):
         except inputs.Bad as bad:
             return bad.refusal
         return await self._on_booking(booking, lambda number: c.Extend(number, window, by), idempotency_key)
+
+    async def change_booking(
+        self,
+        booking: str,
+        *,
+        name: str | None = None,
+        contacts: Mapping[str, str] | None = None,
+        locale: str | None = None,
+        answers: Mapping[str, Any] | None = None,
+        by: str = "party",
+        idempotency_key: str | None = None,
+    ) -> Booking | Refusal:
+        """Change a booking's name, contacts, locale or answers; what is not said stays."""
+        try:
+            details = inputs.details(name, contacts, locale, answers)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._on_booking(
+            booking, lambda number: c.ChangeBooking(number, *details, by), idempotency_key
+        )
 
     async def claim(
         self,

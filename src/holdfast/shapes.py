@@ -148,7 +148,7 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         b.price,
         Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
         _placement(view, b),
-        {},
+        b.answers,
         to_datetime(b.created_at),
         to_datetime(b.updated_at),
         ids.booking_text(pool.id, b.split_from) if b.split_from else None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
+from holdfast.core.model import Answers, Instant, Length, Party, Pool, Price, Wants
 
 
 def is_staff(by: str) -> bool:
@@ -120,6 +120,17 @@ class Unreachable(NamedTuple):
     by: str = "outbox"
 
 
+class ChangeBooking(NamedTuple):
+    """Change what a party says of itself; what is None stays. No seat and no place depends on it."""
+
+    booking: int
+    name: str | None = None
+    contacts: Mapping[str, str] | None = None
+    locale: str | None = None
+    answers: Answers | None = None
+    by: str = "party"
+
+
 class GiveOffer(NamedTuple):
     """Staff offer free room to one waiting booking now, out of turn; `opening`: room that was handed back."""
 
@@ -173,6 +184,7 @@ Command = (
     | Claim
     | Decline
     | Unreachable
+    | ChangeBooking
     | GiveOffer
     | Move
     | Resolve

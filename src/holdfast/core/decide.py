@@ -120,6 +120,7 @@ _OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
     c.Claim: obey.claim,
     c.Decline: obey.decline,
     c.Unreachable: obey.unreachable,
+    c.ChangeBooking: obey.change_booking,
     c.ChangePool: pools.change_pool,
     c.AddUnits: pools.add_units,
     c.CloseUnit: pools.close_unit,

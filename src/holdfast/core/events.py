@@ -181,6 +181,15 @@ class Extended:
 
 
 @dataclass(slots=True)
+class BookingChanged:
+    """A party said something else of itself. `details` names what; what was said is not in the log."""
+
+    at: Instant
+    booking: int
+    details: tuple[str, ...]
+
+
+@dataclass(slots=True)
 class Expired:
     """A hold, or a signup that was not confirmed in time, ended. `position` if it was in line."""
 
@@ -315,6 +324,7 @@ Event = (
     | Lapsed
     | Confirmed
     | Extended
+    | BookingChanged
     | Expired
     | Cancelled
     | Closed

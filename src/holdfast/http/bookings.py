@@ -158,6 +158,7 @@ async def change(call: Call) -> Booking | Refusal:
         contacts=body.contacts,
         locale=body.locale,
         answers=body.answers,
+        by=call.by(),
         idempotency_key=call.key,
     )
     return shown(answer, call)
@@ -308,7 +309,8 @@ OPERATIONS: Final = (
         ASKERS,
         Booking,
         body=BookingChanges,
-        codes=("unknown", "not_possible"),
+        query=DryRun,
+        codes=("invalid", "unknown", "not_possible"),
         tag="bookings",
         example={"contacts": {"email": "ann@example.org"}, "answers": {"diet": "vegan"}},
         idempotent=True,

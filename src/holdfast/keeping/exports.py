@@ -50,13 +50,10 @@ async def export_csv(store: Store, pool_id: int, what: str) -> str:
             found: Sequence[Row] = waiting
         else:
             found = await snapshot.rows("read_bookings", pool_id, 0, None, None, _ALL)
-        answers = {row[0]: row[1] for row in await snapshot.rows("every_answer", pool_id)}
-    return table.written(HEADS, _rows(pool_id, found, positions, answers))
+    return table.written(HEADS, _rows(pool_id, found, positions))
 
 
-def _rows(
-    pool_id: int, found: Sequence[Row], positions: dict[int, int], answers: dict[int, str]
-) -> Iterator[tuple[Any, ...]]:
+def _rows(pool_id: int, found: Sequence[Row], positions: dict[int, int]) -> Iterator[tuple[Any, ...]]:
     for b in map(rows.booking_of, found):
         others = {kind: said for kind, said in b.party.contacts.items() if kind not in ("email", "phone")}
         yield (
@@ -77,7 +74,7 @@ def _rows(
             b.price.amount if b.price else "",
             b.price.currency if b.price else "",
             *(_instant(at) for at in _instants(b)),
-            answers.get(b.number, ""),
+            rows.text(b.answers) if b.answers else "",
             ids.booking_text(pool_id, b.number),
         )
 

@@ -291,6 +291,7 @@ _OF_A_BOOKING: Final = (
     c.Claim,
     c.Decline,
     c.Unreachable,
+    c.ChangeBooking,
     c.GiveOffer,
     c.Move,
 )

@@ -48,7 +48,8 @@ def booking_of(row: Row) -> Booking:
         None if row[13] is None else _price.decode(row[13]),
         None if row[14] is None else _price.decode(row[14]),
         _texts.decode(row[15]) if row[15] != "[]" else (),
-        *row[16:],
+        *row[16:27],  # type: ignore[call-arg]  # mypy cannot count what a slice has
+        _mapping.decode(row[27]) if row[27] != "{}" else {},
     )
 
 
@@ -59,7 +60,7 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         b.reference,
         b.party.id,
         text(b.party),
-        "{}",
+        text(b.answers) if b.answers else "{}",
         b.quota,
         b.quantity,
         b.state,
@@ -72,7 +73,7 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         optional_text(b.asked_price),
         optional_text(b.price),
         text(b.units) if b.units else "[]",
-        *b[14:],
+        *b[14:25],
     )
 
 
@@ -92,6 +93,10 @@ def updated(pool_id: int, old: Booking, b: Booking) -> tuple[Any, ...]:
         *b[14:22],
         b.updated_at,
     )
+
+
+def details(pool_id: int, b: Booking) -> tuple[Any, ...]:
+    return (pool_id, b.number, text(b.party), text(b.answers))
 
 
 def offer_of(row: Row) -> Offer:

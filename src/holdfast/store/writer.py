@@ -137,7 +137,7 @@ class Writer:
         await tx.run("update_config", *values)
 
     def _booking_writes(self, pools: Sequence[Loaded]) -> list[Write]:
-        inserted, updated, moved = [], [], []
+        inserted, updated, moved, details = [], [], [], []
         for loaded in pools:
             pool_id, known = loaded.pool_id, loaded.bookings
             for number, booking in loaded.view.bookings.items():
@@ -148,12 +148,15 @@ class Writer:
                     updated.append(rows.updated(pool_id, old, booking))
                     if old.state == booking.state == WAITING and old.place != booking.place:
                         moved.append((pool_id, number, LOWEST + number))
+                    if old.party is not booking.party or old.answers is not booking.answers:
+                        details.append(rows.details(pool_id, booking))
         # Those who leave the line go first, so that a place or a party is free for those who enter it.
         updated.sort(key=lambda row: row[5] in ("waiting", "offered"))
         return [
             # One may come to stand where another stood: all of them step out of the line first.
             Write("step_out", moved if len(moved) > 1 else []),
             Write("update_bookings", updated, exact=True),
+            Write("change_details", details, exact=True),
             Write("insert_bookings", inserted),
         ]
 

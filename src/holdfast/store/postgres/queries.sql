@@ -5,7 +5,7 @@
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
     wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
-    confirmed_at, created_at, updated_at, split_from;
+    confirmed_at, created_at, updated_at, split_from, answers;
 
 -- Locking and loading ----------------------------------------------------------------------------------
 
@@ -204,6 +204,12 @@ WHERE bookings.pool_id = v1 AND bookings.number = v2 AND bookings.state = v3 AND
 -- name: step_out
 -- Give bookings of the line places that nobody else can have, until they get their new ones.
 UPDATE bookings SET place = v3 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (v1, v2, v3)
+WHERE bookings.pool_id = v1 AND bookings.number = v2;
+
+-- name: change_details
+-- What parties say of themselves; neither seats nor order depend on it.
+UPDATE bookings SET party = v3, answers = v4
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS x (v1, v2, v3, v4)
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: insert_offers

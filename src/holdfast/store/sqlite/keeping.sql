@@ -39,9 +39,6 @@ UPDATE pools SET log_seq = ?2, log_hash = ?3, updated_at = ?4 WHERE id = ?1;
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
 FROM outbox WHERE pool_id = ?1 AND booking = ?2 ORDER BY seq, part;
 
--- name: every_answer
-SELECT number, answers FROM bookings WHERE pool_id = ?1 AND answers <> '{}';
-
 -- name: bookings_over
 -- Bookings that ended before an instant, or whose units have all begun by then; or all, where all is over.
 SELECT number, party, answers FROM bookings WHERE pool_id = ?1 AND number > ?2

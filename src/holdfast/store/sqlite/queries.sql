@@ -5,7 +5,7 @@
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
     wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
-    confirmed_at, created_at, updated_at, split_from;
+    confirmed_at, created_at, updated_at, split_from, answers;
 
 -- Locking and loading ----------------------------------------------------------------------------------
 
@@ -204,6 +204,10 @@ WHERE pool_id = ?1 AND number = ?2 AND state = ?3 AND offer_seq = ?4;
 -- name: step_out
 -- Give bookings of the line places that nobody else can have, until they get their new ones.
 UPDATE bookings SET place = ?3 WHERE pool_id = ?1 AND number = ?2;
+
+-- name: change_details
+-- What parties say of themselves; neither seats nor order depend on it.
+UPDATE bookings SET party = ?3, answers = ?4 WHERE pool_id = ?1 AND number = ?2;
 
 -- name: insert_offers
 INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
