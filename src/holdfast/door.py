@@ -14,6 +14,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.engine import Engine
+from holdfast.hoarding import Source
 from holdfast.lane import Job
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
@@ -64,6 +65,7 @@ class Door:
         *,
         digest: bytes | None = None,
         dry_run: bool = False,
+        source: Source | None = None,
     ) -> Answer:
         try:
             inputs.said(command)
@@ -75,7 +77,7 @@ class Door:
         dry_run = dry_run or self._rehearses
         # A dry run changes nothing and may be asked again and again: a key has nothing to keep.
         key = None if dry_run else key
-        job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run)
+        job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run, source=source)
         if key is not None:
             job.digest = digest or digest_of(pool_id, command)
         job.give_up_at = loop.time() + _GIVE_UP_S

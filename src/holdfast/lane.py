@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from holdfast.core import commands as c
 from holdfast.errors import Closing
+from holdfast.hoarding import Source
 
 BATCH_MAX: Final = 512
 SHARE: Final = 32
@@ -33,6 +34,7 @@ class Job:
     key: str | None = None
     digest: bytes = b""
     dry_run: bool = False
+    source: Source | None = None
     give_up_at: float = field(default=0.0)
     finished: bool = False
 

@@ -120,8 +120,8 @@ async def test_a_command_that_the_database_refuses_fails_alone(
     """A row breaks a constraint: the transaction is lost, and all but the one to blame are done anew."""
     inserted = rows.inserted
 
-    def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = inserted(pool_id, booking)
+    def broken(pool_id: int, booking: Any, source: str | None = None) -> tuple[Any, ...]:
+        row = inserted(pool_id, booking, source)
         return (*row[:7], 0, *row[8:]) if booking.party.id == "poison" else row
 
     monkeypatch.setattr(rows, "inserted", broken)
@@ -141,8 +141,8 @@ async def test_a_failure_in_one_pool_does_not_touch_another(
 ) -> None:
     inserted = rows.inserted
 
-    def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = inserted(pool_id, booking)
+    def broken(pool_id: int, booking: Any, source: str | None = None) -> tuple[Any, ...]:
+        row = inserted(pool_id, booking, source)
         return (*row[:8], "lost", *row[9:]) if booking.party.id == "poison" else row
 
     monkeypatch.setattr(rows, "inserted", broken)

@@ -18,12 +18,14 @@ from typing import Any, Final, Protocol
 
 from starlette.routing import Route, Router
 
+from holdfast import tokens
 from holdfast.clock import TestClock
 from holdfast.errors import Unavailable
+from holdfast.hoarding import Source
 from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
-from holdfast.http.limits import Buckets, Hoarding, slow_down
+from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.metrics import Metrics, Observed
 from holdfast.http.operations import Operation
 from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
@@ -66,7 +68,6 @@ class Service:
         self.on_failure: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
-        self.hoarding = Hoarding(settings.holds_per_address_max, settings.holds_per_party_max)
         self.metrics = Metrics()
         self.operations = operations_of(settings)
         self._components = components
@@ -167,9 +168,15 @@ class Service:
         """Per key; and where a key is everybody's, per address."""
         wait = self._per_key.take(access.key, now)
         if access.role == PUBLIC:
-            wait = max(wait, self._per_address.take(address, now))
+            wait = max(wait, self._per_address.take(whose(address), now))
         if wait:
             raise slow_down(wait)
+
+    def source_of(self, hf: Holdfast, address: str) -> Source:
+        """Where a request with a public key comes from, and how many holds that may have."""
+        settings = self.settings
+        name = tokens.source(hf.secret, whose(address))
+        return Source(name, settings.holds_per_address_max, settings.holds_per_party_max)
 
     @contextmanager
     def in_flight(self, org: str, key: str) -> Iterator[None]:

@@ -53,7 +53,7 @@ def booking_of(row: Row) -> Booking:
     )
 
 
-def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
+def inserted(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]:
     return (
         pool_id,
         b.number,
@@ -74,6 +74,7 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         optional_text(b.price),
         text(b.units) if b.units else "[]",
         *b[14:25],
+        source,
     )
 
 

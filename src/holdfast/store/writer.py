@@ -40,6 +40,8 @@ class Writer:
         self.now: Instant = 0
         self.requests: list[Request] = []
         self.tells_of_messages = True
+        # Where new bookings came from: by (pool, number).
+        self.sources: dict[tuple[int, int], str] = {}
         self._log: list[tuple[Any, ...]] = []
         self._outbox: list[tuple[Any, ...]] = []
 
@@ -143,7 +145,7 @@ class Writer:
             for number, booking in loaded.view.bookings.items():
                 old = known.get(number)
                 if old is None:
-                    inserted.append(rows.inserted(pool_id, booking))
+                    inserted.append(rows.inserted(pool_id, booking, self.sources.get((pool_id, number))))
                 elif old is not booking:
                     updated.append(rows.updated(pool_id, old, booking))
                     if old.state == booking.state == WAITING and old.place != booking.place:

@@ -14,7 +14,7 @@ SELECT log_seq, log_hash, updated_at FROM pools WHERE id = $1;
 
 -- name: forget_party
 -- Put nobody in the place of a booking's party.
-UPDATE bookings SET party_id = v3, party = v4, answers = v5
+UPDATE bookings SET party_id = v3, party = v4, answers = v5, source = NULL
 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS x (v1, v2, v3, v4, v5)
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 

@@ -14,7 +14,7 @@ SELECT log_seq, log_hash, updated_at FROM pools WHERE id = ?1;
 
 -- name: forget_party
 -- Put nobody in the place of a booking's party.
-UPDATE bookings SET party_id = ?3, party = ?4, answers = ?5 WHERE pool_id = ?1 AND number = ?2;
+UPDATE bookings SET party_id = ?3, party = ?4, answers = ?5, source = NULL WHERE pool_id = ?1 AND number = ?2;
 
 -- name: redact_entries
 -- The body alone: the digest, of which the chain is made, stays.
