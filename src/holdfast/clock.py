@@ -103,6 +103,11 @@ def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)
 
 
+def to_text(instant: Instant) -> str:
+    """An instant wherever it is text: UTC in ISO 8601 with a Z, as datetimes are in JSON."""
+    return to_datetime(instant).isoformat().replace("+00:00", "Z")
+
+
 def from_datetime(moment: datetime) -> Instant:
     """The instant of an aware datetime; a naive one is refused, for nobody knows what it means."""
     if moment.tzinfo is None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from holdfast import ids
+from holdfast.clock import to_text
 from holdfast.core.model import WAITING, Booking, Instant
 from holdfast.keeping import table
-from holdfast.shapes import optional_datetime
 from holdfast.store import rows
 from holdfast.store.base import Row, Store
 
@@ -84,8 +84,8 @@ def _instants(b: Booking) -> tuple[Instant | None, ...]:
 
 
 def _instant(at: Instant | None) -> str:
-    moment = optional_datetime(at)
-    return "" if moment is None else moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    """To the second."""
+    return "" if at is None else to_text(at - at % 1000)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -132,5 +132,9 @@ def event_of(kind: str, body: str) -> Event:
     return _events[kind].decode(body)
 
 
+def texts_of(body: str) -> tuple[str, ...]:
+    return _texts.decode(body)
+
+
 def mapping_of(body: str) -> Mapping[str, Any]:
     return _mapping.decode(body)
