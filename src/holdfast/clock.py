@@ -40,6 +40,11 @@ def _steady() -> Instant:
     return time.monotonic_ns() // 1_000_000
 
 
+def wall_ns() -> int:
+    """What the machine's clock says, for records of others: no decision may look at it."""
+    return time.time_ns()
+
+
 class SystemClock:
     """The machine's clock, as long as it goes at an even pace.
 

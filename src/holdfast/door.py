@@ -82,6 +82,7 @@ class Door:
             job.digest = digest or digest_of(pool_id, command)
         job.give_up_at = loop.time() + _GIVE_UP_S
         self.engine.lane.submit(job)
+        job.note = self.engine.observer.accepted(command)
         return cast(Answer, await job.future)
 
     async def _tick(self, pool_id: int) -> object:

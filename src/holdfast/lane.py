@@ -35,6 +35,8 @@ class Job:
     digest: bytes = b""
     dry_run: bool = False
     source: Source | None = None
+    # The observer's own.
+    note: Any = None
     give_up_at: float = field(default=0.0)
     finished: bool = False
 

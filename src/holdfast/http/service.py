@@ -33,6 +33,7 @@ from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
+from holdfast.tracing import Tracing
 
 log = logging.getLogger("holdfast.http")
 
@@ -56,8 +57,11 @@ Page = Callable[["Service", Any, Send], Awaitable[None]]
 class Service:
     """The application."""
 
-    def __init__(self, settings: Settings, components: Sequence[Make] = ()) -> None:
+    def __init__(
+        self, settings: Settings, components: Sequence[Make] = (), tracing: Tracing | None = None
+    ) -> None:
         self.settings = settings
+        self.tracing = tracing
         self.hf: Holdfast | None = None
         self.keys: Keys
         self.doorkeeper: Doorkeeper
@@ -129,6 +133,8 @@ class Service:
             await self.watcher.start()
             stack.push_async_callback(self.watcher.close)
             hf.engine.observer = Observed(self.metrics, self.watcher)
+            if self.tracing is not None:
+                hf.engine.observer = self.tracing.observer(hf.engine.observer)
             for make in self._components:
                 component = make(hf)
                 await component.start()
@@ -199,6 +205,13 @@ class Service:
         if scope["type"] != "http":
             return
         visit = scope["holdfast"] = Visit(_request_id(scope), scope["method"], _address(scope))
+        if self.tracing is None:
+            await self._serve(scope, receive, send, visit)
+        else:
+            with self.tracing.request(scope["headers"], visit):
+                await self._serve(scope, receive, send, visit)
+
+    async def _serve(self, scope: Any, receive: Any, send: Send, visit: Visit) -> None:
         started = asyncio.get_running_loop().time()
         try:
             await self._router(scope, receive, send)  # type: ignore[arg-type]
