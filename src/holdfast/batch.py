@@ -20,6 +20,7 @@ from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
+from holdfast.hoarding import Hoarding
 from holdfast.lane import Job
 from holdfast.store.ahead import load_ahead, may_go_ahead
 from holdfast.store.base import Reader, Seen, Store, Transaction, still_so
@@ -61,6 +62,7 @@ class Batch:
         self._found: Kept = {}
         self._kept: Kept = {}
         self._kept_before: Kept = {}
+        self._hoarding = Hoarding(0)
         self._seen = Seen({})
 
     # Under the lock ---------------------------------------------------------------------------------
@@ -85,6 +87,9 @@ class Batch:
         loader = Loader(tx, self._memory, self._clock)
         self.pools = await loader.load(existing) if existing else {}
         self.writer.now = loader.now
+        self._hoarding = Hoarding(loader.now)
+        self.writer.sources = self._hoarding.sources
+        await self._hoarding.count(tx, self.jobs)
         await self._remember_requests(tx)
         missing = [pool_id for pool_id in existing if pool_id not in self.pools]
         there = {row[0] for row in await tx.rows("pool_configs", missing)} if missing else set()
@@ -157,10 +162,15 @@ class Batch:
                 return
         if self._answered_before(job):
             return
+        if full := self._hoarding.refusal(job):
+            # Not under its key: asked again later, it may well be granted.
+            self.answers.append((job, full))
+            return
         answer = await self._decide(loader, loaded, job.command, dry_run=job.dry_run)
         if isinstance(answer, Exception):
             self.answers.append((job, answer))
         else:
+            self._hoarding.note(job, answer)
             self._keep(job, answer)
 
     async def _decide(
@@ -223,7 +233,7 @@ class Batch:
 
         Keys and parties are taken to be new ones, unless they are to be looked up.
         """
-        if any(job.dry_run or not may_go_ahead(job.command) for job in self.jobs):
+        if any(job.dry_run or job.source or not may_go_ahead(job.command) for job in self.jobs):
             return False
         scout, self.writer.now = self._store.scout(), self._clock.now()
         in_hand: Mapping[int, Loaded] = before.pools if before else {}

@@ -40,6 +40,11 @@ def _steady() -> Instant:
     return time.monotonic_ns() // 1_000_000
 
 
+def wall_ns() -> int:
+    """What the machine's clock says, for records of others: no decision may look at it."""
+    return time.time_ns()
+
+
 class SystemClock:
     """The machine's clock, as long as it goes at an even pace.
 
@@ -110,6 +115,11 @@ class TestClock:
 @lru_cache(4_096)
 def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)
+
+
+def to_text(instant: Instant) -> str:
+    """An instant wherever it is text: UTC in ISO 8601 with a Z, as datetimes are in JSON."""
+    return to_datetime(instant).isoformat().replace("+00:00", "Z")
 
 
 def from_datetime(moment: datetime) -> Instant:

@@ -14,6 +14,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.engine import Engine
+from holdfast.hoarding import Source
 from holdfast.lane import Job
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
@@ -64,6 +65,7 @@ class Door:
         *,
         digest: bytes | None = None,
         dry_run: bool = False,
+        source: Source | None = None,
     ) -> Answer:
         try:
             inputs.said(command)
@@ -78,8 +80,9 @@ class Door:
             digest = digest or digest_of(pool_id, command)
         loop = asyncio.get_running_loop()
         future, give_up_at = loop.create_future(), loop.time() + _GIVE_UP_S
-        job = Job(pool_id, command, future, self.org, key, digest or b"", dry_run, give_up_at)
+        job = Job(pool_id, command, future, self.org, key, digest or b"", dry_run, source, give_up_at)
         self.engine.lane.submit(job)
+        job.note = self.engine.observer.accepted(command)
         answer: Answer = await future
         return answer
 

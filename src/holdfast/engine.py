@@ -315,7 +315,7 @@ class Engine:
         if batch.writer.has_messages and self.on_messages is not None:
             self.on_messages()
         if batch.changed:
-            self.observer.committed(len(batch.jobs), len(batch.changed), batch.commit_s)
+            self.observer.committed(batch.jobs, len(batch.changed), batch.commit_s)
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
@@ -334,6 +334,6 @@ class Engine:
         """Answer a job, once: its caller may have gone away meanwhile, and it is finished all the same."""
         if not job.finished:
             job.finished = True
-            self.observer.answered(job.command, value)
+            self.observer.answered(job.command, value, job.note)
             job.fail(value) if isinstance(value, Exception) else job.answer(value)
             self.lane.done(job)

@@ -39,6 +39,9 @@ _ATTRIBUTES_MAX: Final = 100
 _YEARS: Final = (1900, 9900)
 
 
+Details = tuple[str | None, Mapping[str, str] | None, str | None, Mapping[str, Any] | None]
+
+
 class Bad(Exception):  # never leaves the package: `refused` makes it a value
     """Input that is refused."""
 
@@ -208,15 +211,28 @@ def party(value: Party | Mapping[str, Any] | str) -> Party:
     tags = known.get("tags", ())
     if not isinstance(tags, list | tuple) or len(tags) > _ATTRIBUTES_MAX:
         raise Bad("party.tags", "party.tags must be a list of texts.")
-    contacts = mapping(known.get("contacts", {}), "party.contacts")
     return Party(
         text(known.get("id"), "party.id", empty=False),
         text(known.get("name", ""), "party.name"),
-        {name: text(contact, f"party.contacts.{name}") for name, contact in contacts.items()},
+        _contacts(known.get("contacts", {}), "party.contacts"),
         tuple(text(tag, "party.tags") for tag in tags),
         mapping(known.get("attributes", {}), "party.attributes"),
         text(known.get("locale", ""), "party.locale", 35),
     )
+
+
+def details(name: object, contacts: object, locale: object, answers: object) -> Details:
+    """What a party says of itself; None where it says nothing."""
+    return (
+        None if name is None else text(name, "name"),
+        None if contacts is None else _contacts(contacts, "contacts"),
+        None if locale is None else text(locale, "locale", 35),
+        None if answers is None else mapping(answers, "answers"),
+    )
+
+
+def _contacts(value: object, field: str) -> dict[str, str]:
+    return {kind: text(to, f"{field}.{kind}") for kind, to in mapping(value, field).items()}
 
 
 def price(value: Price | Mapping[str, Any] | None, field: str = "price") -> Price | None:

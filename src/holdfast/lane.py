@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from holdfast.core import commands as c
 from holdfast.errors import Closing
+from holdfast.hoarding import Source
 
 BATCH_MAX: Final = 512
 SHARE: Final = 32
@@ -33,7 +34,10 @@ class Job:
     key: str | None = None
     digest: bytes = b""
     dry_run: bool = False
+    source: Source | None = None
     give_up_at: float = 0.0
+    # The observer's own.
+    note: Any = None
     finished: bool = False
 
     @property

@@ -18,7 +18,6 @@ from holdfast.config import database_url, find_secret, make_store
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
-from holdfast.detail_commands import DetailCommands
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.keeping_commands import KeepingCommands
 from holdfast.lookups import Lookups
@@ -41,7 +40,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, KeepingCommands, DetailCommands, Lookups, MessageCommands):
+class Holdfast(StaffCommands, KeepingCommands, Lookups, MessageCommands):
     """One open database, with its lane and its ticker."""
 
     @classmethod

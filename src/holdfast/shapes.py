@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast import ids, tokens
-from holdfast.clock import to_datetime
+from holdfast.clock import to_datetime, to_text
 from holdfast.core import line, model
 from holdfast.core.model import ENDED, OFFERED, WAITING, Instant, Party, Pool, Price
 from holdfast.core.policy import as_document
@@ -148,7 +148,7 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         b.price,
         b.price and total_of(b.price, b.quantity),
         _placement(view, b),
-        {},
+        b.answers,
         to_datetime(b.created_at),
         to_datetime(b.updated_at),
         ids.booking_text(pool.id, b.split_from) if b.split_from else None,
@@ -254,7 +254,7 @@ def refusal_shape(refusal: Refusal, pool: Pool) -> Refusal:
         elif name == "bookings":
             facts[name] = [ids.booking_text(pool.id, number) for number in value]
         elif name.endswith("_at"):
-            facts[name] = to_datetime(value).isoformat()
+            facts[name] = to_text(value)
         else:
             facts[name] = value
     return Refusal(refusal.code, refusal.sentence, refusal.field, facts)

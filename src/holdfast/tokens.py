@@ -58,6 +58,11 @@ def offer_of_token(secret: str, token: object) -> tuple[int, int, int] | None:
     return (*found, int(name[BOOKING_LENGTH:], 16)) if found else None
 
 
+def source(secret: str, address: str) -> str:
+    """A name for an address that does not tell it."""
+    return _mac(secret, "address", address)
+
+
 def _mac(secret: str, purpose: str, name: str) -> str:
     mac = _keyed(secret, purpose).copy()
     mac.update(name.encode())

@@ -115,13 +115,13 @@ async def test_a_command_that_cannot_be_decided_fails_alone(
 
 
 async def test_a_command_that_the_database_refuses_fails_alone(
-    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
+    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A row breaks a constraint: the transaction is lost, and all but the one to blame are done anew."""
     held = rows.held
 
-    def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = held(pool_id, booking)
+    def broken(pool_id: int, booking: Any, source: str | None = None) -> tuple[Any, ...]:
+        row = held(pool_id, booking, source)
         return (*row[:7], 0, *row[8:]) if booking.party.id == "poison" else row
 
     monkeypatch.setattr(rows, "held", broken)
@@ -129,6 +129,7 @@ async def test_a_command_that_the_database_refuses_fails_alone(
     error = got.pop("poison")
     assert isinstance(error, CommandFailed)
     assert "booking_quantity" in str(error)
+    assert "poison" not in f"{error} {caplog.text}", "whose row it is, is not for the log"
     assert [booking.state for booking in got.values()] == ["held"] * 4
     assert [b.party.id for b in granted(await hf.bookings("hot"))] == ["ann", "bea", "cyd", "dan"]
     assert await ask(database_url, "SELECT max(log_seq) FROM pools WHERE key = 'hot'") == [(5,)]
@@ -141,8 +142,8 @@ async def test_a_failure_in_one_pool_does_not_touch_another(
 ) -> None:
     held = rows.held
 
-    def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = held(pool_id, booking)
+    def broken(pool_id: int, booking: Any, source: str | None = None) -> tuple[Any, ...]:
+        row = held(pool_id, booking, source)
         return (*row[:8], "lost", *row[9:]) if booking.party.id == "poison" else row
 
     monkeypatch.setattr(rows, "held", broken)

@@ -17,6 +17,7 @@ import httpx2 as httpx
 import msgspec
 
 from holdfast.core.refusals import CODES, Refusal
+from holdfast.unlogged import unlogged
 
 T = TypeVar("T")
 
@@ -62,7 +63,8 @@ class Asking:
         await self._http.aclose()
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        return await self._http.request(method, path, content=body, headers=dict(headers))
+        with unlogged():
+            return await self._http.request(method, path, content=body, headers=dict(headers))
 
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

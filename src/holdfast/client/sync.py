@@ -15,6 +15,7 @@ import httpx2 as httpx
 from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.asking import _failure
 from holdfast.client.methods import AsyncClient
+from holdfast.unlogged import unlogged
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +31,8 @@ class _Blocking(AsyncClient):
         self._blocking.close()
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        return self._blocking.request(method, path, content=body, headers=dict(headers))
+        with unlogged():
+            return self._blocking.request(method, path, content=body, headers=dict(headers))
 
     async def _sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251  # no event loop is here to be kept waiting

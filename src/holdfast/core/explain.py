@@ -3,8 +3,8 @@
 Law: what is said comes from the log alone. A step's code and reason never change their names; its
 sentence may be put better.
 
-    codes    joined held confirmed offered promoted claimed declined lapsed extended expired
-             cancelled closed moved demoted passed_over
+    codes    joined held confirmed offered promoted claimed declined lapsed extended changed
+             expired cancelled closed moved demoted passed_over
     reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours
              attempts_used_up
              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
@@ -192,6 +192,10 @@ def _extended(known: _Known, event: e.Extended, by: str) -> Told:
     return "extended", "", f"{_who(by)} extended the hold: {left} were left."
 
 
+def _changed(known: _Known, event: e.BookingChanged, by: str) -> Told:
+    return "changed", "", f"{_who(by)} changed your details: {', '.join(event.details)}."
+
+
 def _expired(known: _Known, event: e.Expired, by: str) -> Told:
     was, known.state = known.state, "expired"
     if was == WAITING:
@@ -246,6 +250,7 @@ _TELL: Final[Mapping[type[Any], Callable[[_Known, Any, str], Told]]] = {
     e.Lapsed: _lapsed,
     e.Confirmed: _confirmed,
     e.Extended: _extended,
+    e.BookingChanged: _changed,
     e.Expired: _expired,
     e.Cancelled: _cancelled,
     e.Closed: _closed,

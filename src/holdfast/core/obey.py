@@ -1,4 +1,4 @@
-"""What people ask once they have booked: confirm, cancel, extend, claim, decline.
+"""What people ask once they have booked: confirm, cancel, extend, claim, decline, change their details.
 
 In each function refusals come first, in order of precedence; after the last of them it must succeed. That
 there is such a booking has been seen to by `decide`.
@@ -6,6 +6,7 @@ there is such a booking has been seen to by `decide`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from holdfast.core import commands as c
@@ -159,6 +160,25 @@ def unreachable(work: Work, command: c.Unreachable) -> Done | Refusal:
     work.tell_staff(
         "unreachable", reference=booking.reference, quota=booking.quota, seq=command.seq, why=command.why
     )
+    return Done(booking.number)
+
+
+def change_booking(work: Work, command: c.ChangeBooking) -> Done | Refusal:
+    """Refusals, in order: unknown, not_possible. Saying what is known already is one yes, said twice."""
+    booking = work.view.bookings.get(command.booking)
+    if booking is None:
+        return unknown("booking", command.booking)
+    if booking.state not in IN_PLAY:
+        return not_possible(booking.number, booking.state, "cannot be changed")
+    said = {name: getattr(command, name) for name in ("name", "contacts", "locale")}
+    changed = {name: to for name, to in said.items() if to not in (None, getattr(booking.party, name))}
+    details = tuple(changed)
+    if command.answers not in (None, booking.answers):
+        details += ("answers",)
+    if not details:
+        return Done(booking.number, repeated=True)
+    event = e.BookingChanged(work.now, booking.number, details)
+    work.emit(event, replace(booking.party, **changed), answers=command.answers)
     return Done(booking.number)
 
 

@@ -79,7 +79,7 @@ class MoveBody(Body, kw_only=True):
     why: Name = ""
 
 
-class BookingChanges(Body, kw_only=True):
+class BookingChanges(Plain, kw_only=True):
     """What a party says of itself; what is not said stays."""
 
     name: Name | None = None

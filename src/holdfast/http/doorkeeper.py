@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from holdfast.core.model import Instant
-from holdfast.http.limits import Buckets, slow_down
+from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.problems import Problem
 from holdfast.keys import Access, Keys
 
@@ -70,12 +70,12 @@ class Doorkeeper:
         scheme, _, secret = (authorization or b"").decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             raise _unauthenticated("Send a key: Authorization: Bearer hf_…")
-        if wait := self._wrong.empty_for(address, now):
+        if wait := self._wrong.empty_for(whose(address), now):
             # So many wrong keys came from there that no more are looked up for a while.
             raise slow_down(wait)
         found = await self._keys.find(secret.strip())
         if found is None:
-            self._wrong.take(address, now)
+            self._wrong.take(whose(address), now)
             raise _unauthenticated("This key is not known, or it was revoked.")
         return found
 

@@ -21,6 +21,7 @@ from holdfast.http import logs
 from holdfast.http.components import COMPONENTS
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
+from holdfast.tracing import from_environment
 
 T = TypeVar("T")
 
@@ -83,7 +84,8 @@ def collect_less_often() -> None:
 
 async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
     collect_less_often()
-    service = Service(settings, components)
+    tracing = from_environment()
+    service = Service(settings, components, tracing)
     config = uvicorn.Config(
         _with_origins(service, settings),
         host=settings.host,
@@ -103,5 +105,7 @@ async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
     service.on_failure = lambda: setattr(server, "should_exit", True)
     async with service.running():
         await server.serve()
+    if tracing is not None:
+        await asyncio.to_thread(tracing.close)
     if service.failed is not None:
         raise service.failed

@@ -18,12 +18,14 @@ from typing import Any, Final, Protocol
 
 from starlette.routing import Route, Router
 
+from holdfast import tokens
 from holdfast.clock import TestClock
 from holdfast.errors import Unavailable
+from holdfast.hoarding import Source
 from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
-from holdfast.http.limits import Buckets, Hoarding, slow_down
+from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.metrics import Metrics, Observed
 from holdfast.http.operations import Operation
 from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
@@ -31,6 +33,7 @@ from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
+from holdfast.tracing import Tracing
 
 log = logging.getLogger("holdfast.http")
 
@@ -54,8 +57,11 @@ Page = Callable[["Service", Any, Send], Awaitable[None]]
 class Service:
     """The application."""
 
-    def __init__(self, settings: Settings, components: Sequence[Make] = ()) -> None:
+    def __init__(
+        self, settings: Settings, components: Sequence[Make] = (), tracing: Tracing | None = None
+    ) -> None:
         self.settings = settings
+        self.tracing = tracing
         self.hf: Holdfast | None = None
         self.keys: Keys
         self.doorkeeper: Doorkeeper
@@ -66,7 +72,6 @@ class Service:
         self.on_failure: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
-        self.hoarding = Hoarding(settings.holds_per_address_max, settings.holds_per_party_max)
         self.metrics = Metrics()
         self.operations = operations_of(settings)
         self._components = components
@@ -128,6 +133,8 @@ class Service:
             await self.watcher.start()
             stack.push_async_callback(self.watcher.close)
             hf.engine.observer = Observed(self.metrics, self.watcher)
+            if self.tracing is not None:
+                hf.engine.observer = self.tracing.observer(hf.engine.observer)
             for make in self._components:
                 component = make(hf)
                 await component.start()
@@ -167,9 +174,15 @@ class Service:
         """Per key; and where a key is everybody's, per address."""
         wait = self._per_key.take(access.key, now)
         if access.role == PUBLIC:
-            wait = max(wait, self._per_address.take(address, now))
+            wait = max(wait, self._per_address.take(whose(address), now))
         if wait:
             raise slow_down(wait)
+
+    def source_of(self, hf: Holdfast, address: str) -> Source:
+        """Where a request with a public key comes from, and how many holds that may have."""
+        settings = self.settings
+        name = tokens.source(hf.secret, whose(address))
+        return Source(name, settings.holds_per_address_max, settings.holds_per_party_max)
 
     @contextmanager
     def in_flight(self, org: str, key: str) -> Iterator[None]:
@@ -192,6 +205,13 @@ class Service:
         if scope["type"] != "http":
             return
         visit = scope["holdfast"] = Visit(_request_id(scope), scope["method"], _address(scope))
+        if self.tracing is None:
+            await self._serve(scope, receive, send, visit)
+        else:
+            with self.tracing.request(scope["headers"], visit):
+                await self._serve(scope, receive, send, visit)
+
+    async def _serve(self, scope: Any, receive: Any, send: Send, visit: Visit) -> None:
         started = asyncio.get_running_loop().time()
         try:
             await self._router(scope, receive, send)  # type: ignore[arg-type]

@@ -293,6 +293,7 @@ _OF_A_BOOKING: Final = (
     c.Claim,
     c.Decline,
     c.Unreachable,
+    c.ChangeBooking,
     c.GiveOffer,
     c.Move,
 )

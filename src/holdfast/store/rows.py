@@ -55,18 +55,19 @@ def booking_of(row: Row) -> Booking:
         None if row[13] is None else _price.decode(row[13]),
         None if row[14] is None else _price.decode(row[14]),
         _texts.decode(row[15]) if row[15] != "[]" else (),
-        *row[16:],
+        *row[16:27],  # type: ignore[call-arg]  # mypy cannot count what a slice has
+        _mapping.decode(row[27]) if row[27] != "{}" else {},
     )
 
 
-def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
+def inserted(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]:
     return (
         pool_id,
         b.number,
         b.reference,
         b.party.id,
         party_text(b.party),
-        "{}",
+        text(b.answers) if b.answers else "{}",
         b.quota,
         b.quantity,
         b.state,
@@ -79,7 +80,8 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         optional_text(b.asked_price),
         optional_text(b.price),
         text(b.units) if b.units else "[]",
-        *b[14:],
+        *b[14:25],
+        source,
     )
 
 
@@ -91,14 +93,14 @@ def is_hold(b: Booking) -> bool:
     return same and not waited and not asked and b.split_from is None
 
 
-def held(pool_id: int, b: Booking) -> tuple[Any, ...]:
+def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]:
     return (
         pool_id,
         b.number,
         b.reference,
         b.party.id,
         party_text(b.party),
-        "{}",
+        text(b.answers) if b.answers else "{}",
         b.quota,
         b.quantity,
         b.state,
@@ -109,6 +111,7 @@ def held(pool_id: int, b: Booking) -> tuple[Any, ...]:
         b.created_at,
         b.expires_at,
         b.confirmed_at,
+        source,
     )
 
 
@@ -128,6 +131,10 @@ def updated(pool_id: int, old: Booking, b: Booking) -> tuple[Any, ...]:
         *b[14:22],
         b.updated_at,
     )
+
+
+def details(pool_id: int, b: Booking) -> tuple[Any, ...]:
+    return (pool_id, b.number, party_text(b.party), text(b.answers))
 
 
 def offer_of(row: Row) -> Offer:
@@ -160,6 +167,10 @@ def pool_of(config: str) -> Pool:
 
 def event_of(kind: str, body: str) -> Event:
     return _events[kind].decode(body)
+
+
+def texts_of(body: str) -> tuple[str, ...]:
+    return _texts.decode(body)
 
 
 def mapping_of(body: str) -> Mapping[str, Any]:

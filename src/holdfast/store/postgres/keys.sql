@@ -42,10 +42,6 @@ holds AS (
 )
 SELECT (SELECT count(*) FROM mine), t.waiting, t.offered, t.used, h.live, h.seats FROM tallies AS t, holds AS h;
 
--- name: change_details
--- What a party said of itself; neither seats nor order depend on it.
-UPDATE bookings SET party = $3, answers = $4 WHERE pool_id = $1 AND number = $2;
-
 -- name: standing_figures
 -- Over all orgs: live holds, bookings in line, the longest line, live offers, how late the next due is,
 -- messages that are due, how late the first of them is.

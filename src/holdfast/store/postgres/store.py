@@ -25,6 +25,7 @@ from holdfast.store.postgres.connections import (
     describe,
     lost,
     shuffled,
+    without_rows,
 )
 from holdfast.store.postgres.listening import Listening
 from holdfast.store.queries import load_migrations
@@ -171,6 +172,7 @@ class PostgresTransaction:
             if isinstance(error, asyncpg.PostgresError) and not lost(error, connection):
                 # It said no: nothing was committed.
                 connection.remove_log_listener(note)
+                without_rows(error)
                 raise
             self._end()
             connection.terminate()
@@ -206,7 +208,7 @@ class PostgresTransaction:
     def _world(self, error: Exception) -> Exception:
         if lost(error, self._connection):
             return Unavailable(f"PostgreSQL: {describe(error)}")
-        return error
+        return without_rows(error)
 
 
 class PostgresStore:

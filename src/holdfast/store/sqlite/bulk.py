@@ -13,7 +13,7 @@ from holdfast.store.queries import load_queries
 
 QUERIES: Final = load_queries("sqlite")
 # How a plain insert of one row begins, and the row.
-_PLAIN: Final = re.compile(r"(INSERT INTO [^?]*\sVALUES\s)(\([^()]*\))")
+_PLAIN: Final = re.compile(r"([^?]*\sVALUES\s)(\([^()]*\))")
 _VALUE: Final = re.compile(r"\?(\d+)")
 # Each length is a statement of its own, which stays prepared: so there are few lengths.
 _LENGTHS: Final = (64, 16, 4, 1)

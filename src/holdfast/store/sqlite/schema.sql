@@ -106,6 +106,8 @@ CREATE TABLE bookings (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     split_from INTEGER,
+    -- Where it came from, if a public key made it: a keyed hash of the address, while it is to be decided.
+    source TEXT,
     PRIMARY KEY (pool_id, number),
     CONSTRAINT booking_state CHECK (
         state IN ('waiting', 'offered', 'held', 'confirmed', 'declined', 'expired', 'cancelled', 'closed')
@@ -125,6 +127,8 @@ CREATE UNIQUE INDEX one_place_in_line ON bookings (pool_id, party_id) WHERE stat
 CREATE INDEX booking_holds ON bookings (pool_id, party_id) WHERE state = 'held';
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
+CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
+CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
 
 -- How many wait at places from `low` up to the next block's `low`.
