@@ -189,9 +189,11 @@ class AsyncClient(Asking):
         """Give a hold more time."""
         return await self._act(booking, "extend", {"window_s": window_s}, idempotency_key)
 
-    async def offer(self, booking: str, *, why: str = "", idempotency_key: Key = None) -> Booking | Refusal:
-        """Offer free room to one waiting booking now, out of turn."""
-        return await self._act(booking, "offer", {"why": why}, idempotency_key)
+    async def offer(
+        self, booking: str, *, why: str = "", opening: int | None = None, idempotency_key: Key = None
+    ) -> Booking | Refusal:
+        """Offer free room to one waiting booking now, out of turn; or an opening that was handed back."""
+        return await self._act(booking, "offer", {"why": why, "opening": opening}, idempotency_key)
 
     async def move(
         self,
