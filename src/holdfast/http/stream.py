@@ -29,6 +29,8 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
+# After so long it is looked up again whether who watches still may.
+_LOOKED_UP_S: Final = 5.0
 # So that a pool on fire does not make a stream read it more often than anybody can look.
 _REST_S: Final = 0.02
 _FORGET_S: Final = 600.0
@@ -144,11 +146,14 @@ async def _told(
 ) -> AsyncIterator[bytes]:
     watcher.streams += 1
     watcher.wake()
+    guest = _Guest(call)
     try:
         yield b"retry: 1000\n" + _message("ready" if resumed else "reset", b"{}", cursor)
         while not watcher.closing:
             bell = watcher.bell(call.access.org)
             news = await watcher.changes.after(call.access.org, cursor, pool_id)
+            if not await guest.may_stay():
+                return
             if news.cursor != cursor:
                 cursor = news.cursor
                 yield _page(call, news.changes, cursor)
@@ -161,6 +166,22 @@ async def _told(
                 yield b": still here\n\n"
     finally:
         watcher.streams -= 1
+
+
+class _Guest:
+    """Who watches: a key that is revoked and a session that ends see nothing more."""
+
+    def __init__(self, call: Call) -> None:
+        self._access = call.access
+        self._doorkeeper = call.service.doorkeeper
+        self._seen = (self._doorkeeper.generation, asyncio.get_running_loop().time())
+
+    async def may_stay(self) -> bool:
+        generation, at = self._doorkeeper.generation, asyncio.get_running_loop().time()
+        if generation == self._seen[0] and at < self._seen[1] + _LOOKED_UP_S:
+            return True
+        self._seen = (generation, at)
+        return await self._doorkeeper.still_admits(self._access)
 
 
 def _page(call: Call, changes: list[BookingChange | PoolChange], cursor: Cursor) -> bytes:

@@ -8,6 +8,9 @@ SELECT id, org, name, role, hint, created_at, last_used_at, revoked_at FROM api_
 SELECT id, org, name, role, hint, created_at, last_used_at, revoked_at FROM api_keys
 WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3;
 
+-- name: live_key
+SELECT id FROM api_keys WHERE id = ?1 AND revoked_at IS NULL;
+
 -- name: any_key
 SELECT id FROM api_keys WHERE revoked_at IS NULL LIMIT 1;
 
