@@ -33,12 +33,16 @@ _PAGE_MAX: Final = 1_000
 
 
 class Access(NamedTuple):
-    """Who asks: a key that was shown, its org, role and name."""
+    """Who asks: a key that was shown, or a member who is signed in; their org, role and name.
+
+    `key` is the id of the key or the member; `session` is the digest of a member's session.
+    """
 
     key: str
     org: str
     role: str
     name: str
+    session: bytes | None = None
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,11 +147,18 @@ class Keys:
         return found
 
 
-def _check(org: str, role: str, name: str) -> None:
-    if not inputs.KEY.fullmatch(inputs.text(org, "org", 100)):
+def checked_org(org: object) -> str:
+    """What an org may be called."""
+    name = inputs.text(org, "org", 100)
+    if not inputs.KEY.fullmatch(name):
         raise inputs.Bad(
             "org", "An org has small letters, digits, - and _, and starts with one of the former."
         )
+    return name
+
+
+def _check(org: str, role: str, name: str) -> None:
+    checked_org(org)
     if role not in ROLES:
         raise inputs.Bad("role", f"role must be one of: {', '.join(ROLES)}.")
     inputs.text(name, "name", 100, empty=False)

@@ -70,7 +70,7 @@ def _sync(
 class Client:
     """The service, for programs without an event loop."""
 
-    def __init__(self, url: str, key: str, **options: Any) -> None:
+    def __init__(self, url: str, key: str = "", **options: Any) -> None:
         self._client = _Blocking(url, key, **options)
 
     def __enter__(self) -> Self:
@@ -119,3 +119,15 @@ class Client:
     create_key = _sync(AsyncClient.create_key)
     keys = _sync(AsyncClient.keys)
     revoke_key = _sync(AsyncClient.revoke_key)
+    sign_in = _sync(AsyncClient.sign_in)
+    accept_invitation = _sync(AsyncClient.accept_invitation)
+    session = _sync(AsyncClient.session)
+    sign_out = _sync(AsyncClient.sign_out)
+    change_password = _sync(AsyncClient.change_password)
+    add_member = _sync(AsyncClient.add_member)
+    members = _sync(AsyncClient.members)
+    member = _sync(AsyncClient.member)
+    change_member = _sync(AsyncClient.change_member)
+    invite_member = _sync(AsyncClient.invite_member)
+    remove_member = _sync(AsyncClient.remove_member)
+    sign_out_member = _sync(AsyncClient.sign_out_member)

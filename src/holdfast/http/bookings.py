@@ -17,10 +17,10 @@ from holdfast.http.bodies_of_bookings import (
     ExtendBody,
     MoveBody,
     NewBooking,
+    OfferBody,
     PartyBody,
     Plain,
     WantsBody,
-    WhyBody,
 )
 from holdfast.http.operations import (
     ASKERS,
@@ -173,7 +173,11 @@ async def decline(call: Call) -> Booking | Refusal:
 
 async def offer(call: Call) -> Booking | Refusal:
     answer = await call.hf.offer(
-        call.path["booking"], why=call.body.why, by=call.by_staff, idempotency_key=call.key
+        call.path["booking"],
+        why=call.body.why,
+        opening=call.body.opening,
+        by=call.by_staff,
+        idempotency_key=call.key,
     )
     return shown(answer, call)
 
@@ -303,9 +307,9 @@ OPERATIONS: Final = (
     _act("decline", "Say no to the live offer of a booking", decline, Plain, "offer_expired"),
     _act(
         "offer",
-        "Offer free room to a waiting booking now, out of turn",
+        "Offer free room, or an opening that was handed back, to a waiting booking now, out of turn",
         offer,
-        WhyBody,
+        OfferBody,
         "not_enough_room",
         "too_late",
         roles=STAFFS,

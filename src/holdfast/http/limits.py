@@ -44,6 +44,12 @@ class Buckets:
         left, at = self._left[name]
         return max(0.0, (1 - left) / self._rate - (now - at))
 
+    def give_back(self, name: Hashable) -> None:
+        """Put a token back that was taken for nothing."""
+        if name in self._left:
+            left, at = self._left[name]
+            self._left[name] = (min(self._burst, left + 1), at)
+
 
 def slow_down(wait_s: float) -> Problem:
     seconds = max(1, math.ceil(wait_s))

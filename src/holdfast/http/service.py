@@ -19,15 +19,33 @@ from typing import Any, Final, Protocol
 from starlette.routing import Route, Router
 
 from holdfast import tokens
+from holdfast.accounts.members import Members
+from holdfast.accounts.passwords import Passwords
+from holdfast.accounts.sessions import Limits, Sessions
 from holdfast.clock import TestClock
 from holdfast.errors import Unavailable
 from holdfast.hoarding import Source
-from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
+from holdfast.http import (
+    bookings,
+    clock,
+    docs,
+    health,
+    keys,
+    members,
+    metrics,
+    offers,
+    pools,
+    session,
+    stats,
+    stream,
+    units,
+)
+from holdfast.http.attempts import Attempts
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
 from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.metrics import Metrics, Observed
-from holdfast.http.operations import Operation
+from holdfast.http.operations import NOBODY, Operation
 from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
 from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
@@ -64,6 +82,10 @@ class Service:
         self.tracing = tracing
         self.hf: Holdfast | None = None
         self.keys: Keys
+        self.members: Members
+        self.sessions: Sessions
+        self.passwords = Passwords()
+        self.attempts = Attempts()
         self.doorkeeper: Doorkeeper
         self.watcher: stream.Watcher
         self.waiting_for = "The database has not been opened yet."
@@ -126,7 +148,10 @@ class Service:
             moving = TestClock() if self.settings.test_clock else None
             hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=moving))
             self.keys = Keys(hf.store, hf.clock, hf.secret)
-            self.doorkeeper = Doorkeeper(self.keys, hf.clock)
+            self.members = Members(hf.store, hf.clock, hf.secret)
+            limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
+            self.sessions = Sessions(hf.store, hf.clock, hf.secret, self.passwords, limits)
+            self.doorkeeper = Doorkeeper(self.keys, self.sessions, hf.clock)
             self.doorkeeper.start()
             stack.push_async_callback(self.doorkeeper.close)
             self.watcher = stream.Watcher(hf)
@@ -172,8 +197,8 @@ class Service:
 
     def throttle(self, access: Access, address: str, now: float) -> None:
         """Per key; and where a key is everybody's, per address."""
-        wait = self._per_key.take(access.key, now)
-        if access.role == PUBLIC:
+        wait = self._per_key.take(access.key, now) if access.key else 0.0
+        if access.role == PUBLIC or access is NOBODY:
             wait = max(wait, self._per_address.take(whose(address), now))
         if wait:
             raise slow_down(wait)
@@ -270,6 +295,8 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         stats.OPERATIONS,
         stream.OPERATIONS,
         keys.OPERATIONS,
+        session.OPERATIONS,
+        members.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

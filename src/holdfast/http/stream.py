@@ -28,6 +28,7 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
+# After so long it is looked up again whether who watches still may.
 # So that a pool on fire does not make a stream read it more often than anybody can look.
 _REST_S: Final = 0.02
 _FORGET_S: Final = 600.0
@@ -154,9 +155,10 @@ async def _told(
         yield b"retry: 1000\n" + _message("ready" if resumed else "reset", b"{}", cursor)
         while not watcher.closing:
             bell = watcher.bell(call.access.org)
+            news = await watcher.changes.after(call.access.org, cursor, pool_id)
+            # A key that is revoked and a session that ends see nothing more.
             if not await doorkeeper.still_admits(call.access, time()):
                 return
-            news = await watcher.changes.after(call.access.org, cursor, pool_id)
             if news.cursor != cursor:
                 cursor = news.cursor
                 yield _page(call, news.changes, cursor)
