@@ -15,6 +15,7 @@ import msgspec
 from holdfast import inputs
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.model import IN_PLAY, Party
+from holdfast.core.questions import wrong_answer
 from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.door import Door
 from holdfast.shapes import Booking
@@ -46,6 +47,10 @@ class DetailCommands(Door):
         shown = await self.reads.booking(*key)
         if shown is None:
             return unknown("booking", booking)
+        if "answers" in said:
+            asked = (await self.reads.view(key[0])).pool.questions
+            if refused := wrong_answer(asked, said["answers"]):
+                return refused
         if self._rehearses:
             return shown
         digest = hashlib.sha256(msgspec.json.encode(("change_booking", key, said))).digest()

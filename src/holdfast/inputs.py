@@ -13,6 +13,7 @@ from holdfast import local_times
 from holdfast.clock import from_datetime
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
+from holdfast.core import questions
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
@@ -321,6 +322,8 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
             made[name] = _questions(value)
         elif name == "attributes":
             made[name] = mapping(value, name)
+        elif name == "page":
+            made[name] = flag(value, name)
         elif name == "quotas":
             made[name], listed = quotas(value)
         elif name == "policy" and base is not None:
@@ -340,9 +343,10 @@ def _policy(value: object, base: Pool) -> dict[str, Any]:
 
 
 def _questions(value: object) -> tuple[dict[str, Any], ...]:
-    if not isinstance(value, list | tuple) or len(value) > _ATTRIBUTES_MAX:
-        raise Bad("questions", f"questions must be a list of at most {_ATTRIBUTES_MAX} objects.")
-    return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(value))
+    found = questions.checked(value)
+    if isinstance(found, Refusal):
+        raise Bad(found.field or "questions", found.sentence)
+    return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(found))
 
 
 def zone(value: object) -> str:

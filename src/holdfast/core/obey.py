@@ -20,10 +20,11 @@ from holdfast.core.model import (
     OFFERED,
     WAITING,
     Booking,
+    Instant,
     Offer,
     is_whole,
 )
-from holdfast.core.policy import LENGTH_MAX
+from holdfast.core.policy import LENGTH_MAX, Policy
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, invalid, not_possible, unknown
 from holdfast.core.view import Need, View
@@ -89,12 +90,17 @@ def extend(work: Work, command: c.Extend) -> Done | Refusal:
     ends = booking.expires_at + window
     if not c.is_staff(command.by):
         # A hold must not be renewable for ever: self-service ends at the policy's total lifetime.
-        ends = min(ends, (booking.held_at or booking.created_at) + policy.hold_lifetime_max)
+        ends = min(ends, lifetime_ends(policy, booking))
         if ends <= booking.expires_at:
             return Refusal("hold_lifetime_used_up", "This hold cannot be extended any further.")
     work.emit(e.Extended(work.now, booking.number, ends))
     work.remind(booking.number)
     return Done(booking.number)
+
+
+def lifetime_ends(policy: Policy, booking: Booking) -> Instant:
+    """Until when the party may extend its hold by itself."""
+    return (booking.held_at or booking.created_at) + policy.hold_lifetime_max
 
 
 def claim(work: Work, command: c.Claim) -> Done | Refusal:
