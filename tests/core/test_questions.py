@@ -98,7 +98,13 @@ def test_a_wrong_answer_is_refused_by_its_question(answers: dict[str, Any], fiel
 
 @pytest.mark.parametrize(
     "answers",
-    [FINE, FINE | {"diet": ""}, FINE | {"diet": None}, FINE | {"diet": "nuts", "age": 18}, FINE | {"age": 20.5}],
+    [
+        FINE,
+        FINE | {"diet": ""},
+        FINE | {"diet": None},
+        FINE | {"diet": "nuts", "age": 18},
+        FINE | {"age": 20.5},
+    ],
 )
 def test_answers_that_are_fine_pass(answers: dict[str, Any]) -> None:
     assert wrong_answer(questions(), answers) is None

@@ -20,7 +20,20 @@ from starlette.routing import Route, Router
 
 from holdfast.clock import TestClock
 from holdfast.errors import Unavailable
-from holdfast.http import bookings, clock, docs, health, keys, metrics, offers, pools, stats, stream, units
+from holdfast.http import (
+    bookings,
+    clock,
+    docs,
+    health,
+    keys,
+    metrics,
+    offers,
+    origins,
+    pools,
+    stats,
+    stream,
+    units,
+)
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
 from holdfast.http.limits import Buckets, Hoarding, slow_down
@@ -250,6 +263,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         stats.OPERATIONS,
         stream.OPERATIONS,
         keys.OPERATIONS,
+        origins.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

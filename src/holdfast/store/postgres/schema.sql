@@ -327,3 +327,13 @@ CREATE TRIGGER stream_pool_made AFTER INSERT ON pools FOR EACH ROW EXECUTE FUNCT
 
 CREATE TRIGGER stream_pool_changed AFTER UPDATE OF log_seq ON pools FOR EACH ROW
 WHEN (new.log_seq > old.log_seq) EXECUTE FUNCTION holdfast_stream();
+
+-- Whose web sites may show an org's pages in a frame.
+CREATE TABLE embed_origins (
+    org TEXT NOT NULL,
+    id TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (org, id),
+    CONSTRAINT origin_once UNIQUE (org, origin)
+);

@@ -314,3 +314,13 @@ CREATE TRIGGER stream_pool_changed AFTER UPDATE OF log_seq ON pools WHEN new.log
     INSERT INTO stream (org, pool_id, seq_before, seq, at)
     VALUES (new.org, new.id, old.log_seq, new.log_seq, new.updated_at);
 END;
+
+-- Whose web sites may show an org's pages in a frame.
+CREATE TABLE embed_origins (
+    org TEXT NOT NULL,
+    id TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (org, id),
+    CONSTRAINT origin_once UNIQUE (org, origin)
+) STRICT, WITHOUT ROWID;
