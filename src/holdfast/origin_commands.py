@@ -75,11 +75,9 @@ def _checked(origin: object) -> str:
     """The origin as browsers write it. Raises Bad."""
     text = inputs.text(origin, "origin", 300, empty=False).strip().lower().rstrip("/")
     try:
-        parts = urlsplit(text)
-        fine = bool(_ORIGIN.fullmatch(text)) and parts.port != 0
+        port = urlsplit(text).port
     except ValueError:
-        fine = False
-    if not fine:
+        port = 0
+    if port == 0 or not _ORIGIN.fullmatch(text):
         raise inputs.Bad("origin", "An origin is a scheme and a host, such as https://example.org.")
-    default = {"https": 443, "http": 80}[parts.scheme]
-    return text.removesuffix(f":{default}") if parts.port == default else text
+    return text.removesuffix(":443" if text.startswith("https:") else ":80")

@@ -58,6 +58,20 @@ def offer_of_token(secret: str, token: object) -> tuple[int, int, int] | None:
     return (*found, int(name[BOOKING_LENGTH:], 16)) if found else None
 
 
+def form_token(secret: str, pool: str, name: str) -> str:
+    """The token that goes with a form of ours for a pool; `name` says which form."""
+    return f"{name}.{_mac(secret, 'form', f'{pool} {name}')}"
+
+
+def form_of_token(secret: str, pool: str, token: str) -> str | None:
+    """The name of the form that a true token went with."""
+    name, _, mac = token.rpartition(".")
+    if not token.isascii():
+        return None
+    true = hmac.compare_digest(mac.encode(), _mac(secret, "form", f"{pool} {name}").encode())
+    return name if true else None
+
+
 def _mac(secret: str, purpose: str, name: str) -> str:
     return hashlib.blake2b(f"{purpose}:{name}".encode(), key=_key(secret), digest_size=_MAC_BYTES).hexdigest()
 

@@ -18,7 +18,7 @@ app = typer.Typer(
     callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Let web sites show the sign-up pages in a frame, at /embed/KEY.",
+    help="Let web sites show the sign-up pages.",
     epilog=examples("holdfast origin allow https://example.org", "holdfast origin list"),
 )
 

@@ -73,8 +73,9 @@ def _facts(known: _Known, event: e.Event | None) -> dict[str, Any]:
     """What the sentence speaks of: seats, units, positions, lengths in seconds, and the reason of staff."""
     names = ("position", "was", "priority", "units", "quantity", "why")
     facts = {name: value for name in names if (value := getattr(event, name, None))}
-    if event is not None and getattr(event, "expires_at", None) is not None:
-        facts["window_s"] = (event.expires_at - event.at) // 1000  # type: ignore[union-attr]
+    ends = getattr(event, "expires_at", None)
+    if event is not None and ends is not None:
+        facts["window_s"] = (ends - event.at) // 1000
     return {
         "seats": known.quantity,
         "attempts": known.attempts,

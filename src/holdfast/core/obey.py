@@ -22,6 +22,7 @@ from holdfast.core.model import (
     Booking,
     Instant,
     Offer,
+    Pool,
     is_whole,
 )
 from holdfast.core.policy import LENGTH_MAX, Policy
@@ -120,7 +121,7 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         if view.bookings[got].state in (HELD, CONFIRMED):
             return Done(got, repeated=True)
     if offer.outcome is not None:
-        return _answered(work, offer, booking)
+        return answered(work.view.pool, offer, booking, work.now)
     quantity = offer.quantity if command.quantity is None else command.quantity
     if not is_whole(quantity, offer.quantity):
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
@@ -164,7 +165,7 @@ def decline(work: Work, command: c.Decline) -> Done | Refusal:
     if offer.outcome == "declined":
         return Done(booking.number, repeated=True)
     if offer.outcome is not None:
-        return _answered(work, offer, booking)
+        return answered(work.view.pool, offer, booking, work.now)
     end_offer(work, booking, lapsed=False)
     return Done(booking.number)
 
@@ -210,9 +211,9 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
 
 
-def _answered(work: Work, offer: Offer, booking: Booking) -> Refusal:
+def answered(pool: Pool, offer: Offer, booking: Booking, now: Instant) -> Refusal:
     """A calm no for an offer that is no longer live, with where the party now stands."""
-    pool, why = work.view.pool, over(work.view.pool, work.now)
+    why = over(pool, now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)

@@ -40,7 +40,7 @@ def checked(questions: object) -> tuple[dict[str, Any], ...] | Refusal:
     """The questions with every field of their kind, or the first thing wrong with them."""
     if not isinstance(questions, list | tuple) or len(questions) > QUESTIONS_MAX:
         return invalid("questions", f"questions must be a list of at most {QUESTIONS_MAX} questions.")
-    found = []
+    found: list[dict[str, Any]] = []
     for index, question in enumerate(questions):
         where = f"questions[{index}]"
         if refused := _wrong(question, where):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from holdfast.clock import from_datetime
 from holdfast.core.model import HELD, Instant
@@ -18,7 +18,8 @@ from holdfast.http.problems import Problem, retry_after
 from holdfast.shapes import Booking
 
 if TYPE_CHECKING:
-    from holdfast.http.operations import Call
+    from holdfast.keys import Access
+    from holdfast.library import Holdfast
 
 _NAMES_MAX: Final = 50_000
 
@@ -57,6 +58,19 @@ def slow_down(wait_s: float) -> Problem:
     return Problem("too_many_requests", detail, None, {"retry_after_s": seconds}, retry_after(seconds))
 
 
+class Asker(Protocol):
+    """Who asks: from which address, of which org."""
+
+    @property
+    def hf(self) -> Holdfast: ...
+
+    @property
+    def access(self) -> Access: ...
+
+    @property
+    def address(self) -> str: ...
+
+
 class Hoarding:
     """Live holds that public keys made here, by address and by party."""
 
@@ -65,7 +79,7 @@ class Hoarding:
         self._holds: OrderedDict[tuple[str, ...], dict[str, Instant]] = OrderedDict()
         self._names: OrderedDict[str, tuple[tuple[str, ...], ...]] = OrderedDict()
 
-    def refusal(self, call: Call, party: str) -> Refusal | None:
+    def refusal(self, call: Asker, party: str) -> Refusal | None:
         now = call.hf.clock.now()
         for name in self._names_of(call, party):
             live = {booking: ends for booking, ends in self._holds.get(name, {}).items() if ends > now}
@@ -78,7 +92,7 @@ class Hoarding:
                 return Refusal("too_many_requests", sentence, None, {"retry_after_s": wait})
         return None
 
-    def note(self, call: Call, answer: Any) -> None:
+    def note(self, call: Asker, answer: Any) -> None:
         if not isinstance(answer, Booking) or answer.state != HELD or answer.expires_at is None:
             return
         names = self._names_of(call, answer.party.id)
@@ -104,5 +118,5 @@ class Hoarding:
                     del self._holds[name]
 
     @staticmethod
-    def _names_of(call: Call, party: str) -> tuple[tuple[str, ...], ...]:
+    def _names_of(call: Asker, party: str) -> tuple[tuple[str, ...], ...]:
         return ("address", call.address), ("party", call.access.org, party)

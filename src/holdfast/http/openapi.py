@@ -25,6 +25,7 @@ _PARAMETERS: Final = {
     "label": "What the unit is called.",
     "opening": "The number of the opening.",
     "key": "The id of a key.",
+    "origin": "The id of an origin.",
 }
 _TEXT: Final = """\
 Holdfast gives out scarce seats fairly: it holds them while someone decides, queues people when there are

@@ -31,7 +31,7 @@ async def remove(call: Call) -> Origin | Refusal:
 
 OPERATIONS: Final = (
     Operation(
-        "POST",
+        "PUT",
         "/v1/origins",
         "allow_origin",
         "Let a web site show the org's pages in a frame; allowed twice is allowed once",
@@ -39,7 +39,6 @@ OPERATIONS: Final = (
         ADMINS,
         Origin,
         body=NewOrigin,
-        status=201,
         codes=("invalid", "not_possible"),
         tag="pages",
         example={"origin": "https://example.org"},

@@ -44,6 +44,7 @@ from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
+from holdfast.pages import site
 
 log = logging.getLogger("holdfast.http")
 
@@ -250,7 +251,8 @@ class Service:
             "/docs/docs.js": docs.script,
             "/docs/docs.css": docs.style,
         }
-        return routes + [Route(path, _Page(self, page)) for path, page in pages.items()]
+        routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
+        return routes + site.routes(self)
 
 
 def operations_of(settings: Settings) -> tuple[Operation, ...]:

@@ -1,7 +1,7 @@
 -- Named queries for what pages need beside the rest.
 
 -- name: origins_of
-SELECT id, origin, created_at FROM embed_origins WHERE org = $1 ORDER BY created_at, id;
+SELECT id, origin, created_at FROM embed_origins WHERE org = $1 ORDER BY origin;
 
 -- name: put_origin
 -- The first time counts: allowed twice is allowed once.
