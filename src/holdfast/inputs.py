@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -13,6 +13,7 @@ from holdfast import local_times
 from holdfast.clock import from_datetime
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
+from holdfast.core import questions
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
@@ -323,22 +324,8 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
     made: dict[str, Any] = {}
     listed: list[dict[str, Any]] = []
     for name, value in fields.items():
-        if name in ("opens_at", "closes_at", "starts_at"):
-            made[name] = instant(value, name)
-        elif name == "title":
-            made[name] = text(value, name)
-        elif name == "open_size":
-            made[name] = whole(value, name, most=10_000_000)
-        elif name == "status":
-            made[name] = text(value, name, 20)
-        elif name == "time_zone":
-            made[name] = zone(value)
-        elif name == "price":
-            made[name] = price(value)
-        elif name == "questions":
-            made[name] = _questions(value)
-        elif name == "attributes":
-            made[name] = mapping(value, name)
+        if name in _READ:
+            made[name] = _READ[name](value, name)
         elif name == "quotas":
             made[name], listed = quotas(value)
         elif name == "policy" and base is not None:
@@ -348,6 +335,29 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
     return made, listed
 
 
+def _questions(value: object, field: str) -> tuple[dict[str, Any], ...]:
+    found = questions.checked(value)
+    if isinstance(found, Refusal):
+        raise Bad(found.field or field, found.sentence)
+    return tuple(mapping(item, f"{field}[{index}]") for index, item in enumerate(found))
+
+
+# The fields of a pool that are read by themselves, and how.
+_READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {
+    "opens_at": instant,
+    "closes_at": instant,
+    "starts_at": instant,
+    "title": text,
+    "open_size": lambda value, field: whole(value, field, most=10_000_000),
+    "status": lambda value, field: text(value, field, 20),
+    "time_zone": lambda value, field: zone(value),
+    "price": price,
+    "questions": _questions,
+    "attributes": mapping,
+    "page": flag,
+}
+
+
 def _policy(value: object, base: Pool) -> dict[str, Any]:
     """The changes of a policy: they are made under the pool's lock, to the policy there is then."""
     changes = mapping(policies.as_document(value) if isinstance(value, Policy) else value, "policy")
@@ -355,12 +365,6 @@ def _policy(value: object, base: Pool) -> dict[str, Any]:
     if isinstance(made, Refusal):
         raise Bad(made.field or "policy", made.sentence)
     return changes
-
-
-def _questions(value: object) -> tuple[dict[str, Any], ...]:
-    if not isinstance(value, list | tuple) or len(value) > _ATTRIBUTES_MAX:
-        raise Bad("questions", f"questions must be a list of at most {_ATTRIBUTES_MAX} objects.")
-    return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(value))
 
 
 def zone(value: object) -> str:

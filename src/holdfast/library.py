@@ -22,6 +22,7 @@ from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.keeping_commands import KeepingCommands
 from holdfast.lookups import Lookups
 from holdfast.message_commands import MessageCommands
+from holdfast.origin_commands import OriginCommands
 from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
 
@@ -40,7 +41,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, KeepingCommands, Lookups, MessageCommands):
+class Holdfast(StaffCommands, KeepingCommands, Lookups, MessageCommands, OriginCommands):
     """One open database, with its lane and its ticker."""
 
     @classmethod

@@ -97,6 +97,7 @@ class PoolState(msgspec.Struct, frozen=True):
     questions: tuple[Mapping[str, Any], ...]
     attributes: Mapping[str, Any]
     version: int
+    page: bool = True
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -108,13 +109,17 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """One decision about a booking: what, by whom, why, and all of it in a sentence."""
+    """One decision about a booking: what, by whom, why, and all of it in a sentence.
+
+    `facts` are the figures of the sentence, for who says it in other words or another language.
+    """
 
     at: datetime
     by: str
     code: str
     reason: str
     sentence: str
+    facts: Mapping[str, Any] = {}
 
 
 def optional_datetime(instant: Instant | None) -> datetime | None:
@@ -213,6 +218,7 @@ def pool_shape(view: View, now: Instant) -> PoolState:
         questions=pool.questions,
         attributes=pool.attributes,
         version=pool.version,
+        page=pool.page,
     )
 
 

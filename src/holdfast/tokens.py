@@ -64,6 +64,20 @@ def source(secret: str, address: str) -> str:
     return _mac(secret, "address", address)
 
 
+def form_token(secret: str, pool: str, name: str) -> str:
+    """The token that goes with a form of ours for a pool; `name` says which form."""
+    return f"{name}.{_mac(secret, 'form', f'{pool} {name}')}"
+
+
+def form_of_token(secret: str, pool: str, token: str) -> str | None:
+    """The name of the form that a true token went with."""
+    name, _, mac = token.rpartition(".")
+    if not token.isascii():
+        return None
+    true = hmac.compare_digest(mac.encode(), _mac(secret, "form", f"{pool} {name}").encode())
+    return name if true else None
+
+
 def _mac(secret: str, purpose: str, name: str) -> str:
     mac = _keyed(secret, purpose).copy()
     mac.update(name.encode())

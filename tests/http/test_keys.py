@@ -122,12 +122,14 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     key = admin.ask("GET", "/v1/keys")["items"][0]["id"]
     body = {"email": "wei@example.org", "name": "Wei", "role": "staff"}
     member = admin.ask("POST", "/v1/members", body, expect=201)
+    origin = admin.ask("PUT", "/v1/origins", {"origin": "https://example.org"})
     names = {
         "pool": [pool["id"], pool["key"]],
         "booking": [ann["id"], ann["reference"], ann["edit_token"]],
         "token": [token],
         "key": [key],
         "member": [member["id"]],
+        "origin": [origin["id"]],
         "opening": ["1"],
         "label": ["a"],
     }
@@ -163,6 +165,7 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     assert other_org.ask("GET", f"/v1/bookings?cursor={ann['id']}")["items"] == []
     assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
     assert other_org.ask("GET", "/v1/members")["items"] == []
+    assert other_org.ask("GET", "/v1/origins")["items"] == []
     shown = admin.ask("GET", f"/v1/members/{member['id']}")
     assert shown == member | {"invitation": None}
     assert admin.ask("GET", "/v1/pools/secret-gig/log?limit=500") == before

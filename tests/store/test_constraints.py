@@ -71,6 +71,10 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
         "INSERT INTO outbox SELECT * FROM outbox",
         "outbox.pool_id, outbox.seq, outbox.part",
     ),
+    "origin_once": (
+        "INSERT INTO embed_origins VALUES ('o', 'a', 'https://x', 0), ('o', 'b', 'https://x', 0)",
+        "embed_origins.org, embed_origins.origin",
+    ),
     "outbox_state": ("UPDATE outbox SET state = 'shredded'", None),
     "delivery_state": (
         "INSERT INTO deliveries VALUES ({pool}, 1, 0, 'email', 'shredded', 1, 0, '')",

@@ -27,13 +27,17 @@ Logged = tuple[Instant, str, e.Event]
 
 
 class Step(NamedTuple):
-    """One thing that happened to a booking: when, by whom, what, why, and all of it in a sentence."""
+    """One thing that happened to a booking: when, by whom, what, why, and all of it in a sentence.
+
+    `facts` are the figures in the sentence, for who says it in other words or another language.
+    """
 
     at: Instant
     by: str
     code: str
     reason: str
     sentence: str
+    facts: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -61,12 +65,29 @@ def explain(number: int, log: Iterable[Logged], policy: Policy) -> list[Step]:
     for at, by, event in log:
         if getattr(event, "booking", None) == number or getattr(event, "part", None) == number:
             code, reason, sentence = _TELL[type(event)](known, event, by)
-            steps.append(Step(at, by, code, reason, sentence))
+            steps.append(Step(at, by, code, reason, sentence, _facts(known, event)))
         elif isinstance(event, e.Respread):
             known.place = dict(event.places).get(number, known.place)
         elif known.state == WAITING and (reason := _passed_over(known, event)):
-            steps.append(Step(at, by, "passed_over", reason, _passed_sentence(known, event, reason)))
+            sentence = _passed_sentence(known, event, reason)
+            facts = {"to": type(event).__name__.lower(), **_facts(known, None)}
+            steps.append(Step(at, by, "passed_over", reason, sentence, facts))
     return steps
+
+
+def _facts(known: _Known, event: e.Event | None) -> dict[str, Any]:
+    """What the sentence speaks of: seats, units, positions, lengths in seconds, and the reason of staff."""
+    names = ("position", "was", "priority", "units", "quantity", "why")
+    facts = {name: value for name in names if (value := getattr(event, name, None))}
+    ends = getattr(event, "expires_at", None)
+    if event is not None and ends is not None:
+        facts["window_s"] = (ends - event.at) // 1000
+    return {
+        "seats": known.quantity,
+        "attempts": known.attempts,
+        "cooldown_s": known.policy.cooldown // 1000,
+        **facts,
+    }
 
 
 def _passed_over(known: _Known, event: e.Event) -> str:

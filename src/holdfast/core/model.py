@@ -105,6 +105,7 @@ class Pool:
     questions: tuple[Mapping[str, Any], ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
+    page: bool = True
 
     def quota(self, key: str) -> Quota | None:
         for quota in self.quotas:

@@ -73,8 +73,8 @@ class Endpoint:
             if scope["method"] == "HEAD":
                 await respond(send, visit, 200, b"", operation.media_type.encode())
                 return
-            patient = _patient(send, self._service.settings.stream_patience_s)
-            await _stream(patient, receive, visit, operation, answer)
+            patience_s = self._service.settings.stream_patience_s
+            await stream_out(send, receive, visit, answer, operation.media_type, patience_s)
             return
         answer, more = answer if isinstance(answer, Told) else (answer, ())
         if isinstance(answer, bytes):
@@ -173,13 +173,14 @@ async def _naming(call: Call, refusal: Refusal) -> Refusal:
     return Refusal(refusal.code, refusal.sentence, refusal.field, {**refusal.facts, "who": who})
 
 
-async def _stream(
-    send: Send, receive: Any, visit: Visit, operation: Operation, parts: AsyncIterator[bytes]
+async def stream_out(
+    send: Send, receive: Any, visit: Visit, parts: AsyncIterator[bytes], media_type: str, patience_s: float
 ) -> None:
     """Send part after part, until there are no more, or the client has gone or takes nothing."""
     visit.status = 200
+    send = _patient(send, patience_s)
     headers = [
-        (b"content-type", operation.media_type.encode()),
+        (b"content-type", media_type.encode()),
         (b"x-request-id", visit.request_id.encode()),
         (b"cache-control", b"no-store"),
         (b"x-accel-buffering", b"no"),

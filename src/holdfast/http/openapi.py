@@ -27,6 +27,7 @@ _PARAMETERS: Final = {
     "opening": "The number of the opening.",
     "key": "The id of a key.",
     "member": "The id of a member.",
+    "origin": "The id of an origin.",
 }
 _TEXT: Final = """\
 Holdfast gives out scarce seats fairly: it holds them while someone decides, queues people when there are

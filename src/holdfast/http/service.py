@@ -34,6 +34,7 @@ from holdfast.http import (
     members,
     metrics,
     offers,
+    origins,
     pools,
     session,
     stats,
@@ -51,6 +52,7 @@ from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
+from holdfast.pages import site
 from holdfast.tracing import Tracing
 
 log = logging.getLogger("holdfast.http")
@@ -282,7 +284,8 @@ class Service:
             "/docs/docs.js": docs.script,
             "/docs/docs.css": docs.style,
         }
-        return routes + [Route(path, _Page(self, page)) for path, page in pages.items()]
+        routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
+        return routes + site.routes(self)
 
 
 def operations_of(settings: Settings) -> tuple[Operation, ...]:
@@ -297,6 +300,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         keys.OPERATIONS,
         session.OPERATIONS,
         members.OPERATIONS,
+        origins.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

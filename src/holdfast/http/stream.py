@@ -42,6 +42,8 @@ class Watcher:
     def __init__(self, hf: Holdfast) -> None:
         self.changes = Changes(hf)
         self.streams = 0
+        # Those who look at a page: counted apart, so that however many they are, staff can still watch.
+        self.onlookers = 0
         self._hf = hf
         self._bells: dict[str, asyncio.Event] = {}
         self._woken = asyncio.Event()
@@ -63,6 +65,10 @@ class Watcher:
         self._closing.set()
         for bell in self._bells.values():
             bell.set()
+
+    @property
+    def _watched(self) -> bool:
+        return bool(self.streams or self.onlookers)
 
     @property
     def closing(self) -> bool:
@@ -89,7 +95,7 @@ class Watcher:
     async def _watch(self) -> None:
         cursor: Cursor | None = None
         while True:
-            if not self.streams:
+            if not self._watched:
                 cursor = None
             try:
                 cursor = await self._look(cursor)
@@ -98,11 +104,11 @@ class Watcher:
                 await asyncio.sleep(1)
             self._woken.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_S if self.streams else None):
+                async with asyncio.timeout(_LOOK_S if self._watched else None):
                     await self._woken.wait()
 
     async def _look(self, cursor: Cursor | None) -> Cursor | None:
-        if not self.streams:
+        if not self._watched:
             return None
         if cursor is None:
             # Whoever began to watch before this may have missed a ring: all look once.
