@@ -18,7 +18,7 @@ _TYPES: Final = {
     "pages.js": b"text/javascript; charset=utf-8",
     "icon.svg": b"image/svg+xml",
 }
-_KEPT: Final = (
+KEPT: Final = (
     (b"cache-control", b"public, max-age=31536000, immutable"),
     (b"x-content-type-options", b"nosniff"),
 )
@@ -38,4 +38,4 @@ async def file(call: Call) -> Answer:
     name = call.path["name"]
     if name not in _TYPES:
         raise not_found()
-    return Answer(200, read(name), _TYPES[name], _KEPT)
+    return Answer(200, read(name), _TYPES[name], KEPT)

@@ -114,6 +114,9 @@
     });
   }
 
+  // Another script of ours has fetched the page already.
+  document.addEventListener("holdfast:fresh", (event) => show(event.detail));
+
   wind();
   setInterval(tick, 250);
   watch();
