@@ -5,7 +5,7 @@
 (() => {
   const lang = document.documentElement.lang;
   const SOON_S = [300, 60];
-  const PAUSE_MS = 2000;
+  const PAUSE_MS = 1000;
   const POLL_MS = 30000;
   let timers = [];
   let fetchedAt = -PAUSE_MS;
