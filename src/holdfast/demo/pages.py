@@ -80,6 +80,7 @@ def _page(call: Call, template: str, **variables: Any) -> Answer:
             variables
             | {
                 "speech": speech,
+                "palette_css": static.address("palette.css"),
                 "pages_css": static.address("pages.css"),
                 "pages_js": static.address("pages.js"),
                 "favicon": static.address("icon.svg"),

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from holdfast.clock import to_datetime
 from holdfast.demo.past import DAY, HOUR, Life, Past
 
+_THURSDAY: Final = 3
 KEYS: Final = ("pottery", "algebra", "flight-7", "spring-ball", "salon")
 
 
@@ -28,7 +29,7 @@ def pottery(past: Past, time_zone: str) -> None:
         title="Pottery on Thursdays",
         preset="class_waitlist",
         quotas=[{"key": "main", "title": "Places at a wheel", "size": 8}],
-        starts_at=_evening(past, time_zone, days=6, hour=18),
+        starts_at=_evening(past, time_zone, days=_days_to_thursday(past, time_zone), hour=18),
         time_zone=time_zone,
         price={"amount": 18_000, "currency": "EUR"},
         questions=[
@@ -218,6 +219,12 @@ def salon(past: Past, time_zone: str) -> None:
 def _evening(past: Past, time_zone: str, *, days: int, hour: int) -> Any:
     there = to_datetime(past.now + days * DAY).astimezone(ZoneInfo(time_zone))
     return there.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def _days_to_thursday(past: Past, time_zone: str) -> int:
+    """To the next but one if the next is too near."""
+    today = to_datetime(past.now).astimezone(ZoneInfo(time_zone)).weekday()
+    return (_THURSDAY - today - 4) % 7 + 4
 
 
 def _chair(past: Past, time_zone: str, hours: int) -> dict[str, Any]:

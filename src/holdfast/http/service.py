@@ -23,6 +23,7 @@ from holdfast.accounts.members import Members
 from holdfast.accounts.passwords import Passwords
 from holdfast.accounts.sessions import Limits, Sessions
 from holdfast.clock import Clock, TestClock
+from holdfast.console import site as console
 from holdfast.errors import Unavailable
 from holdfast.hoarding import Source
 from holdfast.http import (
@@ -292,7 +293,7 @@ class Service:
 
     def site(self) -> list[Route]:
         """The pages."""
-        return site.routes(self)
+        return site.routes(self) + console.routes(self)
 
 
 def operations_of(settings: Settings) -> tuple[Operation, ...]:
