@@ -251,14 +251,17 @@ class Reads:
 
     async def numbers(self, pool_id: int, days: int) -> Numbers:
         """What the last days of a pool add up to."""
-        state, now = await self.pool(pool_id), self._clock.now()
+        view, now = await self.view(pool_id, units=True), self._clock.now()
+        state = pool_shape(view, now)
         found = await self._store.reader().rows("log_with_quantities", pool_id, ENTRIES_MAX)
         log = [
             Entry(seq, at, kind, booking, rows.mapping_of(body), quantity)
             for seq, at, kind, booking, body, quantity in reversed(found)
         ]
         sizes = [quota.size for quota in state.quotas]
-        capacity = None if None in sizes else sum(filter(None, sizes)) + state.open_size
+        # Units that start and pass are so many at one time and so many at another.
+        passing = any(unit.starts_at is not None for unit in view.units.values())
+        capacity = None if None in sizes or passing else sum(filter(None, sizes)) + state.open_size
         used = sum(quota.used for quota in state.quotas)
         standing = Standing(used, state.waiting, state.offers_live, capacity)
         return figures(log, standing, now - days * DAY, now, state.time_zone)

@@ -20,6 +20,7 @@ _FILES: Final = {
     "pages.js": "holdfast.pages",
     "icon.svg": "holdfast.pages",
     "console.css": "holdfast.console",
+    "records.css": "holdfast.console",
     "console.js": "holdfast.console",
 }
 _TYPES: Final = {
