@@ -148,3 +148,21 @@ def test_a_rehearsal_changes_neither_the_decision_nor_its_reasons(rehearsals: in
     assert isinstance(offered, e.Offered)
     group = {"quota": "main", "quantity": 1, "round": 1, "wants": ""}
     assert offered.skipped == ({"group": group, "reason": "had_turn"},)
+
+
+def test_what_an_offer_lent_a_booking_is_gone_with_it() -> None:
+    lent = ("offer_quantity", "units", "price", "expires_at")
+    world = two_units("class_waitlist").do(c.Book(ANN, 2), wait(BEA, 2), c.Cancel(1))
+    assert world.view.bookings[2].offer_quantity == 2
+    world.do(c.Decline(2))
+    assert [getattr(world.view.bookings[2], name) for name in lent] == [0, (), None, None]
+
+
+def test_the_rest_of_a_party_waits_as_if_never_asked_and_its_part_was_never_in_line() -> None:
+    asked = ("offer_seq", "attempts", "round", "offered_at", "position")
+    world = World("class_waitlist", Quota("main", size=2)).do(c.Book(ANN, 2), wait(BEA, 3), c.Cancel(1))
+    assert world.view.bookings[2].position == 1
+    world.do(c.Claim(2, 1))
+    rest, part = world.view.bookings[2], world.view.bookings[3]
+    assert [getattr(rest, name) for name in asked] == [1, 0, 0, None, None]
+    assert [getattr(part, name) for name in asked] == [0, 0, 0, None, None]
