@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -13,6 +13,7 @@ from holdfast import local_times
 from holdfast.clock import from_datetime
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
+from holdfast.core import questions
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
@@ -37,6 +38,9 @@ KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _ATTRIBUTES_MAX: Final = 100
 # Within these every sum of an instant and a length is an instant that can be shown.
 _YEARS: Final = (1900, 9900)
+
+
+Details = tuple[str | None, Mapping[str, str] | None, str | None, Mapping[str, Any] | None]
 
 
 class Bad(Exception):  # never leaves the package: `refused` makes it a value
@@ -102,17 +106,18 @@ _TEXTS: Final = ("by", "why")
 _FLAGS: Final = ("confirmed", "allow_demotion")
 _WORDS: Final = ("quota", "if_full", "label", "action", "to")
 _NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
+_ABSENT: Final = object()
 
 
 def said(command: c.Command) -> None:
     """Check the words, numbers and flags of a command, whichever of them it has."""
-    kind: Any = type(command)
-    for at, name, optional in _checked(kind):
+    for at, name, default in _checked(type(command).__name__):
         value = command[at]
+        if value is default:
+            # Not said at all, as most of them are.
+            continue
         if name in _FLAGS:
             flag(value, name)
-        elif value is None and optional:
-            continue
         elif name in _NUMBERS:
             whole(value, name, _NUMBERS[name])
         else:
@@ -120,11 +125,12 @@ def said(command: c.Command) -> None:
 
 
 @cache
-def _checked(kind: type[Any]) -> tuple[tuple[int, str, bool], ...]:
-    """Which fields of a kind of command are checked, where they stand in it, and which need not be said."""
+def _checked(name: str) -> tuple[tuple[int, str, object], ...]:
+    """Which fields of a command are checked, where they stand in it, and what is there if it was not said."""
+    kind = getattr(c, name)
     known = (*_TEXTS, *_FLAGS, *_WORDS, *_NUMBERS)
     return tuple(
-        (at, name, kind._field_defaults.get(name, "") is None)
+        (at, name, kind._field_defaults.get(name, _ABSENT))
         for at, name in enumerate(kind._fields)
         if name in known
     )
@@ -206,15 +212,28 @@ def party(value: Party | Mapping[str, Any] | str) -> Party:
     tags = known.get("tags", ())
     if not isinstance(tags, list | tuple) or len(tags) > _ATTRIBUTES_MAX:
         raise Bad("party.tags", "party.tags must be a list of texts.")
-    contacts = mapping(known.get("contacts", {}), "party.contacts")
     return Party(
         text(known.get("id"), "party.id", empty=False),
         text(known.get("name", ""), "party.name"),
-        {name: text(contact, f"party.contacts.{name}") for name, contact in contacts.items()},
+        _contacts(known.get("contacts", {}), "party.contacts"),
         tuple(text(tag, "party.tags") for tag in tags),
         mapping(known.get("attributes", {}), "party.attributes"),
         text(known.get("locale", ""), "party.locale", 35),
     )
+
+
+def details(name: object, contacts: object, locale: object, answers: object) -> Details:
+    """What a party says of itself; None where it says nothing."""
+    return (
+        None if name is None else text(name, "name"),
+        None if contacts is None else _contacts(contacts, "contacts"),
+        None if locale is None else text(locale, "locale", 35),
+        None if answers is None else mapping(answers, "answers"),
+    )
+
+
+def _contacts(value: object, field: str) -> dict[str, str]:
+    return {kind: text(to, f"{field}.{kind}") for kind, to in mapping(value, field).items()}
 
 
 def price(value: Price | Mapping[str, Any] | None, field: str = "price") -> Price | None:
@@ -305,22 +324,8 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
     made: dict[str, Any] = {}
     listed: list[dict[str, Any]] = []
     for name, value in fields.items():
-        if name in ("opens_at", "closes_at", "starts_at"):
-            made[name] = instant(value, name)
-        elif name == "title":
-            made[name] = text(value, name)
-        elif name == "open_size":
-            made[name] = whole(value, name, most=10_000_000)
-        elif name == "status":
-            made[name] = text(value, name, 20)
-        elif name == "time_zone":
-            made[name] = zone(value)
-        elif name == "price":
-            made[name] = price(value)
-        elif name == "questions":
-            made[name] = _questions(value)
-        elif name == "attributes":
-            made[name] = mapping(value, name)
+        if name in _READ:
+            made[name] = _READ[name](value, name)
         elif name == "quotas":
             made[name], listed = quotas(value)
         elif name == "policy" and base is not None:
@@ -330,6 +335,29 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
     return made, listed
 
 
+def _questions(value: object, field: str) -> tuple[dict[str, Any], ...]:
+    found = questions.checked(value)
+    if isinstance(found, Refusal):
+        raise Bad(found.field or field, found.sentence)
+    return tuple(mapping(item, f"{field}[{index}]") for index, item in enumerate(found))
+
+
+# The fields of a pool that are read by themselves, and how.
+_READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {
+    "opens_at": instant,
+    "closes_at": instant,
+    "starts_at": instant,
+    "title": text,
+    "open_size": lambda value, field: whole(value, field, most=10_000_000),
+    "status": lambda value, field: text(value, field, 20),
+    "time_zone": lambda value, field: zone(value),
+    "price": price,
+    "questions": _questions,
+    "attributes": mapping,
+    "page": flag,
+}
+
+
 def _policy(value: object, base: Pool) -> dict[str, Any]:
     """The changes of a policy: they are made under the pool's lock, to the policy there is then."""
     changes = mapping(policies.as_document(value) if isinstance(value, Policy) else value, "policy")
@@ -337,12 +365,6 @@ def _policy(value: object, base: Pool) -> dict[str, Any]:
     if isinstance(made, Refusal):
         raise Bad(made.field or "policy", made.sentence)
     return changes
-
-
-def _questions(value: object) -> tuple[dict[str, Any], ...]:
-    if not isinstance(value, list | tuple) or len(value) > _ATTRIBUTES_MAX:
-        raise Bad("questions", f"questions must be a list of at most {_ATTRIBUTES_MAX} objects.")
-    return tuple(mapping(item, f"questions[{index}]") for index, item in enumerate(value))
 
 
 def zone(value: object) -> str:

@@ -11,7 +11,8 @@ from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.explain import explain
-from holdfast.core.model import OFFERED, WAITING, Offer, Tally
+from holdfast.core.model import OFFERED, WAITING, Instant, Offer, Tally
+from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
@@ -98,9 +99,7 @@ class Reads:
         found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
         if not found:
             return None
-        shaped = await self._shaped(await self.view(pool_id), found, secret=secret)
-        answers = await self._store.reader().rows("answers_of", pool_id, number)
-        return msgspec.structs.replace(shaped[0], answers=rows.mapping_of(answers[0][0]))
+        return (await self._shaped(await self.view(pool_id), found, secret=secret))[0]
 
     async def _shaped(self, view: View, raw: list[Row] | Any, *, secret: bool = False) -> list[Booking]:
         pool_id, now = view.pool.id, self._clock.now()
@@ -167,6 +166,21 @@ class Reads:
         found = await reader.rows("read_line", pool_id, place, min(limit, PAGE_MAX))
         return await self._shaped(await self.view(pool_id), found) if found else []
 
+    async def org_of(self, pool_id: int) -> str | None:
+        """Whose pool this is."""
+        found = await self._store.reader().rows("pool_org", pool_id)
+        return found[0][0] if found else None
+
+    async def log_seq(self, pool_id: int) -> int:
+        """The last entry of a pool's log: while it stays, nothing has changed."""
+        found = await self._store.reader().rows("read_pool", pool_id)
+        return int(found[0][7])
+
+    async def lifetime_ends(self, pool_id: int, number: int) -> Instant:
+        """Until when the party of a hold may extend it by itself."""
+        row = (await self._store.reader().each("bookings_by_number", [(pool_id, number)]))[0]
+        return lifetime_ends((await self.view(pool_id)).pool.policy, rows.booking_of(row))
+
     async def offer(self, pool_id: int, number: int, seq: int, org: str) -> Offer | None:
         """One offer of an org's booking, live or not."""
         reader = self._store.reader()
@@ -204,7 +218,7 @@ class Reads:
         log |= {row[0]: row for row in await self.log_of(pool_id, number)}
         logged = [(log[seq][1], log[seq][4], rows.event_of(log[seq][2], log[seq][5])) for seq in sorted(log)]
         policy = (await self.view(pool_id)).pool.policy
-        return [Explanation(to_datetime(at), *rest) for at, *rest in explain(number, logged, policy)]
+        return [Explanation(to_datetime(step.at), *step[1:]) for step in explain(number, logged, policy)]
 
     async def openings(self, pool_id: int) -> list[Opening]:
         """The openings that go on or wait for staff."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast import ids, tokens
-from holdfast.clock import to_datetime
+from holdfast.clock import to_datetime, to_text
 from holdfast.core import line, model
 from holdfast.core.model import ENDED, OFFERED, WAITING, Instant, Party, Pool, Price
 from holdfast.core.policy import as_document
@@ -97,6 +97,7 @@ class PoolState(msgspec.Struct, frozen=True):
     questions: tuple[Mapping[str, Any], ...]
     attributes: Mapping[str, Any]
     version: int
+    page: bool = True
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -108,13 +109,17 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """One decision about a booking: what, by whom, why, and all of it in a sentence."""
+    """One decision about a booking: what, by whom, why, and all of it in a sentence.
+
+    `facts` are the figures of the sentence, for who says it in other words or another language.
+    """
 
     at: datetime
     by: str
     code: str
     reason: str
     sentence: str
+    facts: Mapping[str, Any] = {}
 
 
 def optional_datetime(instant: Instant | None) -> datetime | None:
@@ -146,15 +151,19 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
         optional_datetime(b.confirmed_at),
         b.price,
-        Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
+        b.price and total_of(b.price, b.quantity),
         _placement(view, b),
-        {},
+        b.answers,
         to_datetime(b.created_at),
         to_datetime(b.updated_at),
         ids.booking_text(pool.id, b.split_from) if b.split_from else None,
         None if secret is None else tokens.edit_token(secret, booking_id),
         _live_offer(b, booking_id, secret) if b.state == OFFERED else None,
     )
+
+
+def total_of(price: Price | None, quantity: int) -> Price | None:
+    return Price(price.amount * quantity, price.currency) if price else None
 
 
 def with_tokens(booking: Booking, secret: str) -> Booking:
@@ -209,6 +218,7 @@ def pool_shape(view: View, now: Instant) -> PoolState:
         questions=pool.questions,
         attributes=pool.attributes,
         version=pool.version,
+        page=pool.page,
     )
 
 
@@ -250,7 +260,7 @@ def refusal_shape(refusal: Refusal, pool: Pool) -> Refusal:
         elif name == "bookings":
             facts[name] = [ids.booking_text(pool.id, number) for number in value]
         elif name.endswith("_at"):
-            facts[name] = to_datetime(value).isoformat()
+            facts[name] = to_text(value)
         else:
             facts[name] = value
     return Refusal(refusal.code, refusal.sentence, refusal.field, facts)

@@ -109,6 +109,9 @@ class SyncHoldfast:
     staff_contacts = _sync(Holdfast.staff_contacts)
     add_staff_contact = _sync(Holdfast.add_staff_contact)
     remove_staff_contact = _sync(Holdfast.remove_staff_contact)
+    origins = _sync(Holdfast.origins)
+    allow_origin = _sync(Holdfast.allow_origin)
+    remove_origin = _sync(Holdfast.remove_origin)
 
 
 @contextmanager

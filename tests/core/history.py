@@ -168,7 +168,7 @@ def state(view: View) -> dict[str, Any]:
     """What the log must tell: all of the pool but personal details and the next due time."""
     return {
         "pool": view.pool,
-        "bookings": {b.number: b._replace(party=forgotten(b.party)) for b in view.bookings.values()},
+        "bookings": {number: logged(booking) for number, booking in view.bookings.items()},
         "line": list(view.added),
         "tallies": view.tallies,
         "units": view.units,
@@ -182,8 +182,9 @@ def state(view: View) -> dict[str, Any]:
     }
 
 
-def forgotten(party: Party) -> Party:
-    return Party(party.id, tags=party.tags, attributes=party.attributes)
+def logged(booking: Booking) -> Booking:
+    party = booking.party
+    return booking._replace(party=Party(party.id, tags=party.tags, attributes=party.attributes), answers={})
 
 
 def members(view: View) -> list[int]:

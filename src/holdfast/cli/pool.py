@@ -58,6 +58,19 @@ Rules = Annotated[
     list[str] | None,
     typer.Option("--policy", metavar="FIELD=VALUE", help="A rule, such as offer_window=2h. Repeatable."),
 ]
+Questions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--question",
+        metavar="JSON",
+        help='Ask this of who signs up: {"key": "diet", "title": "Diet", "kind": "text", "required": false};'
+        " kinds are text, choice (with choices), checkbox and number (with min, max). Repeatable.",
+    ),
+]
+Page = Annotated[
+    bool | None,
+    typer.Option("--page/--no-page", help="Whether people can sign up at /p/KEY.  [default: page]"),
+]
 
 
 def register(parent: typer.Typer) -> None:
@@ -101,6 +114,8 @@ def create(
     starts_at: StartsAt = None,
     time_zone: TimeZone = None,
     price: Price = None,
+    question: Questions = None,
+    page: Page = None,
     file: Annotated[
         Path | None,
         typer.Option("--file", metavar="FILE", help="More of it, as the JSON object that programs send."),
@@ -112,6 +127,7 @@ def create(
 ) -> None:
     """Make a pool. An empty database is set up first."""
     fields = _document(file) | _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
+    fields |= _for_people(question, page)
     quotas = options.pairs(quota, "--quota", options.size)
     if sum(given is not None for given in (size, units)) + bool(quotas) > 1:
         raise options.bad("--size", "Say one of --size, --units and --quota.")
@@ -169,6 +185,14 @@ def _fields(
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _for_people(question: list[str] | None, page: bool | None) -> dict[str, Any]:
+    """What those see who sign up by themselves."""
+    fields: dict[str, Any] = {} if page is None else {"page": page}
+    if question is not None:
+        fields["questions"] = [options.mapping(text, "--question") for text in question]
+    return fields
+
+
 async def _made(hf: Holdfast, pool: PoolState) -> str:
     return f"Made {style(pool.key, 'bold')}: {room_of(pool)}."
 
@@ -179,6 +203,7 @@ async def _made(hf: Holdfast, pool: PoolState) -> str:
         "holdfast pool change yoga --size 8 --allow-demotion --dry-run",
         "holdfast pool change flight-7 --quota economy=90 --quota first=10",
         "holdfast pool change salon --policy offer_window=5m --why 'a busy Saturday'",
+        """holdfast pool change gala --question '{"key": "diet", "title": "What do you not eat?"}'""",
     )
 )
 def change(
@@ -199,6 +224,8 @@ def change(
     starts_at: StartsAt = None,
     time_zone: TimeZone = None,
     price: Price = None,
+    question: Questions = None,
+    page: Page = None,
     why: Why = "",
     dry_run: DryRun = False,
     idempotency_key: Key = None,
@@ -208,6 +235,7 @@ def change(
 ) -> None:
     """Change a pool. What is not named stays; more room goes to the line at once."""
     fields = _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
+    fields |= _for_people(question, page)
     if rules := options.pairs(policy, "--policy", options.plain):
         fields["policy"] = rules
     if sizes := options.pairs(quota, "--quota", options.size):

@@ -20,6 +20,7 @@ from holdfast.core.model import (
     WAITING,
     Booking,
     Instant,
+    Pool,
     Quota,
     Unit,
     Wants,
@@ -115,8 +116,13 @@ def _not_open(work: Work, command: c.Book) -> Refusal | None:
     pool, now = work.view.pool, work.now
     if pool.status in ("closed", "cancelled"):
         return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
-    if c.is_staff(command.by):
-        return None
+    return None if c.is_staff(command.by) else not_open(pool, now)
+
+
+def not_open(pool: Pool, now: Instant) -> Refusal | None:
+    """Why nobody can sign up by themselves now."""
+    if pool.status in ("closed", "cancelled"):
+        return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
     if pool.status == "paused":
         return Refusal("pool_paused", f"{pool.title or pool.key} is paused for the moment.")
     if pool.opens_at is not None and now < pool.opens_at:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
+from holdfast.core.model import Answers, Instant, Length, Party, Pool, Price, Wants
 
 
 def is_staff(by: str) -> bool:
@@ -121,6 +121,17 @@ class Unreachable(NamedTuple):
     by: str = "outbox"
 
 
+class ChangeBooking(NamedTuple):
+    """Change what a party says of itself; what is None stays. No seat and no place depends on it."""
+
+    booking: int
+    name: str | None = None
+    contacts: Mapping[str, str] | None = None
+    locale: str | None = None
+    answers: Answers | None = None
+    by: str = "party"
+
+
 class GiveOffer(NamedTuple):
     """Staff offer free room to one waiting booking now, out of turn; `opening`: room that was handed back."""
 
@@ -163,6 +174,6 @@ class Tick(NamedTuple):
 
 
 OfPool = CreatePool | ChangePool | AddUnits | CloseUnit | Fill | Tick
-OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | Unreachable
+OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | Unreachable | ChangeBooking
 OfStaff = GiveOffer | Move | Resolve
 Command = OfPool | OfBooking | OfStaff

@@ -125,6 +125,7 @@ _OBEY: Final[Mapping[type[c.Command], Rule]] = {
     c.Claim: obey.claim,
     c.Decline: _of_booking(obey.decline),
     c.Unreachable: obey.unreachable,
+    c.ChangeBooking: _of_booking(obey.change_booking),
     c.ChangePool: pools.change_pool,
     c.AddUnits: pools.add_units,
     c.CloseUnit: pools.close_unit,

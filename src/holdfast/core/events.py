@@ -171,6 +171,13 @@ class Extended(_OfBooking):
 
 
 @dataclass(slots=True)
+class BookingChanged(_OfBooking):
+    """A party said something else of itself. `details` names what; what was said is not in the log."""
+
+    details: tuple[str, ...]
+
+
+@dataclass(slots=True)
 class Expired(_OfBooking):
     """A hold, or a signup that was not confirmed in time, ended. `position` if it was in line."""
 
@@ -278,7 +285,8 @@ class Erased(_Fact):
 
 OfPool = PoolCreated | PoolChanged | UnitsAdded | UnitClosed | Respread | RoundStarted | Erased
 OfOffer = Offered | Claimed | Declined | Lapsed
-OfBooking = Joined | Held | Promoted | Confirmed | Extended | Expired | Cancelled | Closed | Moved | Demoted
+Ended = Expired | Cancelled | Closed
+OfBooking = Joined | Held | Promoted | Confirmed | Extended | BookingChanged | Ended | Moved | Demoted
 OfOpening = OpeningStarted | OpeningReduced | OpeningEnded | HandedBack
 Event = OfPool | OfBooking | OfOffer | OfOpening
 

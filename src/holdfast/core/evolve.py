@@ -19,6 +19,7 @@ from holdfast.core.model import (
     HELD,
     OFFERED,
     WAITING,
+    Answers,
     Booking,
     Offer,
     Opening,
@@ -35,12 +36,14 @@ _NO_OFFER: Final[Mapping[str, Any]] = {**_NO_ROOM, "price": None}
 _NEVER_ASKED: Final[Mapping[str, Any]] = {"attempts": 0, "round": 0, "offered_at": None, "position": None}
 
 
-def evolve(view: View, event: e.Event, party: Party | None = None) -> View:
-    """The view after the event. `party` gives a new booking the details that the log does not keep."""
+def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answers | None = None) -> View:
+    """The view after the event. `party` and `answers` are the details that the log does not keep."""
     if isinstance(event, e.Joined):
         _joined(view, event, party)
     elif isinstance(event, e.Held):
         _held(view, event, party)
+    elif isinstance(event, e.BookingChanged):
+        _booking_changed(view, event, party, answers)
     else:
         _EVOLVE[type(event)](view, event)
     return view
@@ -70,7 +73,7 @@ def _joined(view: View, event: e.Joined, party: Party | None) -> None:
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
     _count_arrival(view, event)
-    fields = (
+    fields: tuple[Any, ...] = (
         event.booking,
         event.reference,
         party or Party(event.party, tags=event.tags, attributes=event.attributes),
@@ -96,6 +99,7 @@ def _held(view: View, event: e.Held, party: Party | None) -> None:
         event.at,
         event.at,
         None,
+        {},
     )
     # The same as Booking(*fields), which is a function of Python's and costs as much as all the rest.
     view.put_booking(tuple.__new__(Booking, fields))
@@ -197,6 +201,13 @@ def _confirmed(view: View, event: e.Confirmed) -> None:
 
 def _extended(view: View, event: e.Extended) -> None:
     _change(view, event, expires_at=event.expires_at)
+
+
+def _booking_changed(
+    view: View, event: e.BookingChanged, party: Party | None, answers: Answers | None
+) -> None:
+    given = {"party": party, "answers": answers}
+    _change(view, event, **{name: value for name, value in given.items() if value is not None})
 
 
 def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) -> None:

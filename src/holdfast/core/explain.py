@@ -3,8 +3,8 @@
 Law: what is said comes from the log alone. A step's code and reason never change their names; its
 sentence may be put better.
 
-    codes    joined held confirmed offered promoted claimed declined lapsed extended expired
-             cancelled closed moved demoted passed_over
+    codes    joined held confirmed offered promoted claimed declined lapsed extended changed
+             expired cancelled closed moved demoted passed_over
     reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours
              attempts_used_up
              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
@@ -27,13 +27,17 @@ Logged = tuple[Instant, str, e.Event]
 
 
 class Step(NamedTuple):
-    """One thing that happened to a booking: when, by whom, what, why, and all of it in a sentence."""
+    """One thing that happened to a booking: when, by whom, what, why, and all of it in a sentence.
+
+    `facts` are the figures in the sentence, for who says it in other words or another language.
+    """
 
     at: Instant
     by: str
     code: str
     reason: str
     sentence: str
+    facts: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -61,12 +65,29 @@ def explain(number: int, log: Iterable[Logged], policy: Policy) -> list[Step]:
     for at, by, event in log:
         if getattr(event, "booking", None) == number or getattr(event, "part", None) == number:
             code, reason, sentence = _TELL[type(event)](known, event, by)
-            steps.append(Step(at, by, code, reason, sentence))
+            steps.append(Step(at, by, code, reason, sentence, _facts(known, event)))
         elif isinstance(event, e.Respread):
             known.place = dict(event.places).get(number, known.place)
         elif known.state == WAITING and (reason := _passed_over(known, event)):
-            steps.append(Step(at, by, "passed_over", reason, _passed_sentence(known, event, reason)))
+            sentence = _passed_sentence(known, event, reason)
+            facts = {"to": type(event).__name__.lower(), **_facts(known, None)}
+            steps.append(Step(at, by, "passed_over", reason, sentence, facts))
     return steps
+
+
+def _facts(known: _Known, event: e.Event | None) -> dict[str, Any]:
+    """What the sentence speaks of: seats, units, positions, lengths in seconds, and the reason of staff."""
+    names = ("position", "was", "priority", "units", "quantity", "why")
+    facts = {name: value for name in names if (value := getattr(event, name, None))}
+    ends = getattr(event, "expires_at", None)
+    if event is not None and ends is not None:
+        facts["window_s"] = (ends - event.at) // 1000
+    return {
+        "seats": known.quantity,
+        "attempts": known.attempts,
+        "cooldown_s": known.policy.cooldown // 1000,
+        **facts,
+    }
 
 
 def _passed_over(known: _Known, event: e.Event) -> str:
@@ -192,6 +213,10 @@ def _extended(known: _Known, event: e.Extended, by: str) -> Told:
     return "extended", "", f"{_who(by)} extended the hold: {left} were left."
 
 
+def _changed(known: _Known, event: e.BookingChanged, by: str) -> Told:
+    return "changed", "", f"{_who(by)} changed your details: {', '.join(event.details)}."
+
+
 def _expired(known: _Known, event: e.Expired, by: str) -> Told:
     was, known.state = known.state, "expired"
     if was == WAITING:
@@ -246,6 +271,7 @@ _TELL: Final[Mapping[type[Any], Callable[[_Known, Any, str], Told]]] = {
     e.Lapsed: _lapsed,
     e.Confirmed: _confirmed,
     e.Extended: _extended,
+    e.BookingChanged: _changed,
     e.Expired: _expired,
     e.Cancelled: _cancelled,
     e.Closed: _closed,

@@ -18,6 +18,8 @@ from holdfast.core.policy import Policy
 
 Instant = int
 Length = int
+# What people answered to a pool's questions.
+Answers = Mapping[str, Any]
 
 # The states of a booking: four in play, then four in which it ends for good.
 WAITING: Final = "waiting"
@@ -103,6 +105,7 @@ class Pool:
     questions: tuple[Mapping[str, Any], ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
+    page: bool = True
 
     def quota(self, key: str) -> Quota | None:
         for quota in self.quotas:
@@ -155,6 +158,7 @@ class Booking(NamedTuple):
     created_at: Instant = 0
     updated_at: Instant = 0
     split_from: int | None = None
+    answers: Mapping[str, Any] = {}
 
 
 class Offer(NamedTuple):

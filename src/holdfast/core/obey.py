@@ -1,4 +1,4 @@
-"""What people ask once they have booked: confirm, cancel, extend, claim, decline.
+"""What people ask once they have booked: confirm, cancel, extend, claim, decline, change their details.
 
 In each function refusals come first, in order of precedence; after the last of them it must succeed. That
 there is such a booking has been seen to by `decide`.
@@ -6,6 +6,7 @@ there is such a booking has been seen to by `decide`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from holdfast.core import commands as c
@@ -23,9 +24,12 @@ from holdfast.core.model import (
     OFFERED,
     WAITING,
     Booking,
+    Instant,
     Offer,
+    Pool,
 )
-from holdfast.core.policy import LENGTH_MAX
+from holdfast.core.policy import LENGTH_MAX, Policy
+from holdfast.core.questions import wrong_answer
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, invalid, is_whole, not_possible, unknown
 from holdfast.core.view import Need, View
@@ -80,12 +84,17 @@ def extend(work: Work, command: c.Extend, booking: Booking) -> Done | Refusal:
     ends = booking.expires_at + window
     if not c.is_staff(command.by):
         # A hold must not be renewable for ever: self-service ends at the policy's total lifetime.
-        ends = min(ends, (booking.held_at or booking.created_at) + policy.hold_lifetime_max)
+        ends = min(ends, lifetime_ends(policy, booking))
         if ends <= booking.expires_at:
             return Refusal("hold_lifetime_used_up", "This hold cannot be extended any further.")
     work.emit(e.Extended(work.now, booking.number, ends))
     work.remind(booking.number)
     return Done(booking.number)
+
+
+def lifetime_ends(policy: Policy, booking: Booking) -> Instant:
+    """Until when the party may extend its hold by itself."""
+    return (booking.held_at or booking.created_at) + policy.hold_lifetime_max
 
 
 def claim(work: Work, command: c.Claim) -> Done | Refusal:
@@ -105,7 +114,7 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         if view.bookings[got].state in (HELD, CONFIRMED):
             return Done(got, repeated=True)
     if offer.outcome is not None:
-        return _answered(work, offer, booking)
+        return answered(work.view.pool, offer, booking, work.now)
     quantity = offer.quantity if command.quantity is None else command.quantity
     if not is_whole(quantity, offer.quantity):
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
@@ -138,7 +147,7 @@ def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
     if offer.outcome == "declined":
         return Done(booking.number, repeated=True)
     if offer.outcome is not None:
-        return _answered(work, offer, booking)
+        return answered(work.view.pool, offer, booking, work.now)
     end_offer(work, booking, lapsed=False)
     return Done(booking.number)
 
@@ -159,6 +168,24 @@ def unreachable(work: Work, command: c.Unreachable) -> Done | Refusal:
     work.tell_staff(
         "unreachable", reference=booking.reference, quota=booking.quota, seq=command.seq, why=command.why
     )
+    return Done(booking.number)
+
+
+def change_booking(work: Work, command: c.ChangeBooking, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, invalid. Saying what is known already is one yes, said twice."""
+    if booking.state not in IN_PLAY:
+        return not_possible(booking.number, booking.state, "cannot be changed")
+    if command.answers is not None and (refused := wrong_answer(work.view.pool.questions, command.answers)):
+        return refused
+    said = {name: getattr(command, name) for name in ("name", "contacts", "locale")}
+    changed = {name: to for name, to in said.items() if to not in (None, getattr(booking.party, name))}
+    details = tuple(changed)
+    if command.answers not in (None, booking.answers):
+        details += ("answers",)
+    if not details:
+        return Done(booking.number, repeated=True)
+    event = e.BookingChanged(work.now, booking.number, details)
+    work.emit(event, replace(booking.party, **changed), answers=command.answers)
     return Done(booking.number)
 
 
@@ -184,9 +211,9 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
 
 
-def _answered(work: Work, offer: Offer, booking: Booking) -> Refusal:
+def answered(pool: Pool, offer: Offer, booking: Booking, now: Instant) -> Refusal:
     """A calm no for an offer that is no longer live, with where the party now stands."""
-    pool, why = work.view.pool, over(work.view.pool, work.now)
+    why = over(pool, now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)

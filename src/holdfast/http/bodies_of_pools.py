@@ -77,6 +77,19 @@ class QuotaBody(Body, kw_only=True):
     eligible: dict[str, Any] | UnsetType | None = UNSET
 
 
+class QuestionBody(Body, kw_only=True):
+    """What is asked of those who sign up: `choices` of a choice, `min` and `max` of a number."""
+
+    key: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,49}$")]
+    title: Annotated[str, Meta(min_length=1, max_length=500)]
+    kind: Literal["text", "choice", "checkbox", "number"] = "text"
+    required: bool = False
+    help: Name | UnsetType = UNSET
+    choices: Annotated[list[Name], Meta(min_length=2, max_length=100)] | UnsetType = UNSET
+    min: int | float | UnsetType | None = UNSET
+    max: int | float | UnsetType | None = UNSET
+
+
 class PoolFields(Body, kw_only=True):
     """The fields of a pool that can be said when it is made and changed later."""
 
@@ -88,8 +101,9 @@ class PoolFields(Body, kw_only=True):
     starts_at: Moment | UnsetType | None = UNSET
     time_zone: Annotated[str, Meta(min_length=1, max_length=100)] | UnsetType = UNSET
     price: PriceBody | UnsetType | None = UNSET
-    questions: list[dict[str, Any]] | UnsetType = UNSET
+    questions: Annotated[list[QuestionBody], Meta(max_length=50)] | UnsetType = UNSET
     attributes: dict[str, Any] | UnsetType = UNSET
+    page: bool | UnsetType = UNSET
     status: Literal["open", "paused", "closed", "cancelled"] | UnsetType = UNSET
 
 

@@ -27,9 +27,19 @@ class Settings:
     holds_per_address_max: int = 20
     holds_per_party_max: int = 10
     streams_max: int = 1_000
+    page_streams_max: int = 2_000
+    page_streams_per_address_max: int = 50
     stream_patience_s: int = 20
     graceful_stop_s: int = 10
+    session_idle_s: int = 12 * 3600
+    """For how long a member stays signed in without doing anything."""
+    session_max_s: int = 7 * 24 * 3600
+    """For how long at all."""
+    base_url: str = ""
+    """Where the service is for others, as in links; with an https address, cookies go over https alone."""
     log_level: str = "info"
+    pages: bool = True
+    """Whether people can sign up at the pages of pools; links in messages work in any case."""
     origins: str = ""
     """Origins of web sites whose scripts may ask, with commas between them."""
     proxies: str = ""

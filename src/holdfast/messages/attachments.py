@@ -16,14 +16,15 @@ def attachments(notice: Notice, base_url: str) -> tuple[Attachment, ...]:
     """The calendar entry if the start is known, and the code; a cancellation takes the entry back."""
     found: list[Attachment] = []
     if has_seat(notice):
-        found.append(_code(str(notice.facts["reference"])))
+        found.append(code(str(notice.facts["reference"])))
     gone = notice.kind in ("cancelled", "demoted") and notice.facts.get("was", "confirmed") == "confirmed"
     if notice.starts_at is not None and (has_seat(notice) or gone):
-        found.append(_entry(notice, base_url, gone=gone))
+        found.append(entry(notice, base_url, gone=gone))
     return tuple(found)
 
 
-def _code(reference: str) -> Attachment:
+def code(reference: str) -> Attachment:
+    """The reference as a picture that a machine can read."""
     import segno
 
     image = BytesIO()
@@ -31,27 +32,28 @@ def _code(reference: str) -> Attachment:
     return Attachment(f"{reference}.png", "image/png", image.getvalue(), cid=CODE_CID)
 
 
-def _entry(notice: Notice, base_url: str, *, gone: bool) -> Attachment:
+def entry(notice: Notice, base_url: str, *, gone: bool = False) -> Attachment:
+    """The booking in a calendar; `gone` takes it out again."""
     from icalendar import Calendar, Event
 
     assert notice.booking is not None
     assert notice.starts_at is not None
-    entry, calendar = Event(), Calendar()
+    event, calendar = Event(), Calendar()
     name = ids.booking_text(notice.pool.id, notice.booking.number)
     # The same booking has the same entry, whatever is said of it later.
-    entry.add("uid", f"{name}@{urlsplit(base_url).hostname}")
-    entry.add("sequence", notice.key.seq)
-    entry.add("dtstamp", to_datetime(notice.created_at))
-    entry.add("dtstart", to_datetime(notice.starts_at))
-    entry.add("summary", notice.pool.title or notice.pool.key)
-    entry.add("status", "CANCELLED" if gone else "CONFIRMED")
-    entry.add(
+    event.add("uid", f"{name}@{urlsplit(base_url).hostname}")
+    event.add("sequence", notice.key.seq)
+    event.add("dtstamp", to_datetime(notice.created_at))
+    event.add("dtstart", to_datetime(notice.starts_at))
+    event.add("summary", notice.pool.title or notice.pool.key)
+    event.add("status", "CANCELLED" if gone else "CONFIRMED")
+    event.add(
         "description", f"{notice.facts.get('reference', '')}\n{notice.links.get('booking', '')}".strip()
     )
     if isinstance(place := notice.pool.attributes.get("location"), str):
-        entry.add("location", place)
+        event.add("location", place)
     calendar.add("prodid", "-//Holdfast//EN")
     calendar.add("version", "2.0")
     calendar.add("method", "CANCEL" if gone else "PUBLISH")
-    calendar.add_component(entry)
+    calendar.add_component(event)
     return Attachment("booking.ics", "text/calendar", calendar.to_ical())

@@ -29,15 +29,15 @@ def region_of(locale: str) -> str:
 
 
 @lru_cache
-def catalogue(language: str) -> NullTranslations:
-    """The words of a language. English is what the templates say."""
+def catalogue(language: str, package: str = "holdfast.messages") -> NullTranslations:
+    """The words of a language, for the templates of a package. English is what the templates say."""
     if language == "en":
         return NullTranslations()
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
     compiled = BytesIO()
-    with (files("holdfast.messages") / "catalogues" / f"{language}.po").open("rb") as file:
+    with (files(package) / "catalogues" / f"{language}.po").open("rb") as file:
         write_mo(compiled, read_po(file, locale=language))
     compiled.seek(0)
     return GNUTranslations(compiled)

@@ -1,0 +1,178 @@
+"""A booking's page, for who has its link: where it stands, what happens next, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from holdfast.clock import from_datetime
+from holdfast.core.commands import is_staff
+from holdfast.core.model import ENDED, HELD, IN_PLAY, WAITING
+from holdfast.core.refusals import Refusal
+from holdfast.pages import details as form
+from holdfast.pages import live
+from holdfast.pages.answers import Answer, see_other
+from holdfast.pages.calls import Call, gone
+from holdfast.pages.speech import PageSpeech
+from holdfast.pages.tickets import starts
+from holdfast.shapes import Booking, Explanation, PoolState, with_tokens
+
+# What the page says once, after something was done or refused.
+_TOLD: Final = frozenset(
+    ["saved", "extended", "hold_expired", "hold_lifetime_used_up", "not_possible", "changed_meanwhile"]
+)
+
+
+async def look(call: Call) -> Answer:
+    return await _page(call, *await call.booking_key())
+
+
+async def _page(
+    call: Call,
+    pool_id: int,
+    number: int,
+    *,
+    status: int = 200,
+    said: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
+) -> Answer:
+    booking, pool = await _found(call, pool_id, number)
+    speech, token = call.speech(pool.time_zone, booking.party.locale), call.path["token"]
+    story = [told(step, speech) for step in await call.hf.reads.explain(pool_id, number)]
+    needs = booking.state == HELD or (booking.state == WAITING and booking.expires_at is not None)
+    extendable = booking.state == HELD and booking.expires_at is not None
+    if extendable and booking.expires_at is not None:
+        ends = await call.hf.reads.lifetime_ends(pool_id, number)
+        extendable = ends > from_datetime(booking.expires_at)
+    offer = with_tokens(booking, call.hf.secret).offer
+    phone = bool(call.settings.sms_url) or "phone" in booking.party.contacts
+    news = call.query.get("told", "")
+    return call.page(
+        "booking.html",
+        speech,
+        here=f"/embed/b/{token}" if call.embedded else f"/b/{token}",
+        private=True,
+        status=status,
+        booking=booking,
+        pool=pool,
+        title=pool.title or pool.key,
+        quota=next((it for it in pool.quotas if it.key == booking.quota), None),
+        needs_confirm=needs,
+        ended=booking.state in ENDED,
+        missing=booking.state in IN_PLAY and form.missing(pool, booking),
+        fields=form.fields(pool, booking, phone=phone, said=said, errors=errors),
+        extendable=extendable,
+        offer_url=call.url(f"/o/{offer.token}") if offer is not None else "",
+        starts=await starts(call, pool_id, number),
+        story=story[::-1],
+        told=news if news in _TOLD else "",
+        act=lambda name: call.booking_url(f"{token}/{name}"),
+        full_url=call.url(f"/b/{token}"),
+        again_url=call.pool_url(pool.id) if pool.page and call.service.settings.pages else "",
+        calendar_url=call.url(f"/b/{token}/calendar.ics"),
+        code_url=call.url(f"/b/{token}/code.svg").partition("?")[0],
+        stream=call.booking_url(f"{token}/stream").partition("?")[0],
+        seen=_seen(booking, pool),
+    )
+
+
+async def _found(call: Call, pool_id: int, number: int) -> tuple[Booking, PoolState]:
+    booking = await call.hf.reads.booking(pool_id, number)
+    if booking is None:
+        raise gone()
+    return booking, await call.hf.reads.pool(pool_id)
+
+
+def _seen(booking: Booking, pool: PoolState) -> str:
+    return live.digest(msgspec.structs.replace(booking, seconds_left=None), pool.status, pool.version)
+
+
+def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
+    """A step of the booking's story, with its figures in words of the language."""
+    facts = step.facts
+    return {
+        "at": step.at,
+        "when": speech.when(step.at),
+        "code": step.code,
+        "reason": step.reason,
+        "by_staff": is_staff(step.by),
+        "window": speech.span(facts["window_s"]) if "window_s" in facts else "",
+        "cooldown": speech.span(facts.get("cooldown_s", 0)),
+        "units": ", ".join(facts.get("units", ())),
+        "quantity": facts.get("quantity") or facts.get("seats", 1),
+        "given": "quantity" in facts,
+        **{name: facts.get(name, "") for name in ("position", "was", "priority", "why", "to", "seats")},
+    }
+
+
+async def watch(call: Call) -> AsyncIterator[bytes]:
+    pool_id, number = await call.booking_key()
+
+    async def seen() -> str:
+        return _seen(*await _found(call, pool_id, number))
+
+    return await live.stream(call, pool_id, seen)
+
+
+async def back(call: Call) -> Answer:
+    """Who reloads after a form was sent comes back to the page: looking acts on nothing."""
+    await call.booking_key()
+    return _there(call)
+
+
+def _there(call: Call, **query: str) -> Answer:
+    return see_other(call.booking_url(call.path["token"], **query))
+
+
+async def details(call: Call) -> Answer:
+    return await _saved(call) or _there(call, told="saved")
+
+
+async def confirm(call: Call) -> Answer:
+    """Keep what was said, then confirm. Doing it twice is one yes."""
+    refused = await _saved(call)
+    if refused is not None:
+        return refused
+    answer = await call.hf.confirm(call.path["token"])
+    return _done(call, answer)
+
+
+async def _saved(call: Call) -> Answer | None:
+    """Keep what was said; the page with what is wrong with it, or back to it if it can be changed no more."""
+    pool_id, number = await call.booking_key()
+    booking, pool = await _found(call, pool_id, number)
+    if booking.state not in IN_PLAY:
+        return _there(call)
+    phone = "phone" in call.form
+    kept, errors = form.read(pool, booking, call.form, phone=phone)
+    if not errors:
+        lang = call.query.get("lang")
+        answer = await call.hf.change_booking(call.path["token"], locale=lang or None, **kept)
+        if not isinstance(answer, Refusal):
+            return None
+        if answer.code != "invalid":
+            return _there(call, told=answer.code)
+        errors = {_field(answer): "not_kept"}
+    return await _page(call, pool_id, number, status=422, said=call.form, errors=errors)
+
+
+def _field(refusal: Refusal) -> str:
+    name = refusal.field or "name"
+    return f"q-{name.removeprefix('answers.')}" if name.startswith("answers.") else name.split(".")[-1]
+
+
+async def extend(call: Call) -> Answer:
+    await call.booking_key()
+    answer = await call.hf.extend(call.path["token"])
+    return _there(call, told=answer.code if isinstance(answer, Refusal) else "extended")
+
+
+async def cancel(call: Call) -> Answer:
+    await call.booking_key()
+    return _done(call, await call.hf.cancel(call.path["token"]))
+
+
+def _done(call: Call, answer: Booking | Refusal) -> Answer:
+    return _there(call, told=answer.code) if isinstance(answer, Refusal) else _there(call)

@@ -1,0 +1,147 @@
+"""One request for a page, on its way: whose it is, what it asks, and in which language to answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from holdfast import ids, tokens
+from holdfast.core.model import Instant
+from holdfast.http.problems import Problem
+from holdfast.keys import PUBLIC, Access
+from holdfast.library import ORG, Holdfast
+from holdfast.messages.languages import LANGUAGES
+from holdfast.outbox.settings import MessageSettings
+from holdfast.pages import answers, static, wording
+from holdfast.pages.answers import Answer
+from holdfast.pages.speech import NAMES, PageSpeech, preferred
+
+if TYPE_CHECKING:
+    from holdfast.http.service import Service
+
+_NOBODY: Final = Access("pages", "", PUBLIC, "pages")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request."""
+
+    service: Service
+    hf: Holdfast
+    settings: MessageSettings
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    address: str
+    embedded: bool = False
+    form: Mapping[str, str] = field(default_factory=dict)
+    access: Access = _NOBODY
+    framed_by: Sequence[str] = ()
+
+    @property
+    def now(self) -> Instant:
+        return self.hf.clock.now()
+
+    # Whose it is.
+
+    async def of(self, pool_id: int) -> None:
+        """From now on this is about a pool's org."""
+        org = await self.hf.reads.org_of(pool_id)
+        if org is None:
+            raise gone()
+        self.access = Access("pages", org, PUBLIC, "pages")
+        self.hf = self.service.hf_of(self.hf, org)
+        if self.embedded:
+            self.framed_by = [it.origin for it in await self.hf.origins()]
+
+    async def pool_id(self) -> int:
+        """The pool of the path: by its id, or by its key if it is of the first org."""
+        name = self.path["pool"]
+        pool_id = ids.pool_number(name) or await self.hf.reads.pool_id(name, ORG)
+        if pool_id is None:
+            raise gone()
+        await self.of(pool_id)
+        return pool_id
+
+    async def booking_key(self) -> tuple[int, int]:
+        """The pool and number of the booking whose edit token the path holds."""
+        key = tokens.booking_of_edit_token(self.hf.secret, self.path["token"])
+        if key is None:
+            raise gone()
+        await self.of(key[0])
+        return key
+
+    async def offer_key(self) -> tuple[int, int, int]:
+        """The pool, number and seq of the offer whose token the path holds."""
+        key = tokens.offer_of_token(self.hf.secret, self.path["token"])
+        if key is None:
+            raise gone()
+        await self.of(key[0])
+        return key
+
+    # How it is answered.
+
+    def speech(self, time_zone: str = "UTC", party: str = "") -> PageSpeech:
+        accept = self.headers.get(b"accept-language", b"").decode("latin-1")
+        locale = preferred(self.query.get("lang", ""), party, accept, self.settings.locale)
+        found = PageSpeech.of(locale, self.settings.locale, time_zone)
+        assert isinstance(found, PageSpeech)
+        return found
+
+    def url(self, path: str, **query: str) -> str:
+        """An address of ours, in the language that was asked for."""
+        prefix = urlsplit(self.settings.base_url).path.rstrip("/")
+        asked = {"lang": self.query["lang"]} if self.query.get("lang") in LANGUAGES else {}
+        said = urlencode({**asked, **query})
+        return f"{prefix}{path}{'?' if said else ''}{said}"
+
+    def booking_url(self, token: str, **query: str) -> str:
+        return self.url(f"/embed/b/{token}" if self.embedded else f"/b/{token}", **query)
+
+    def pool_url(self, pool: str, **query: str) -> str:
+        return self.url(f"/embed/{pool}" if self.embedded else f"/p/{pool}", **query)
+
+    def page(
+        self,
+        template: str,
+        speech: PageSpeech,
+        *,
+        here: str,
+        private: bool,
+        status: int = 200,
+        **variables: Any,
+    ) -> Answer:
+        """A page, filled in. `here` is its own address, without the language."""
+        links = [
+            (code, NAMES[code], self.url(here, lang=code) if code != speech.language else "")
+            for code in LANGUAGES
+            if here
+        ]
+        body = wording.render(
+            speech.language,
+            template,
+            speech=speech,
+            url=self.url,
+            here=self.url(here),
+            languages=links,
+            embedded=self.embedded,
+            style=self._static("pages.css"),
+            script=self._static("pages.js"),
+            favicon=self._static("icon.svg"),
+            **variables,
+        )
+        framed_by = self.framed_by if self.embedded else None
+        return Answer(status, body, answers.HTML, answers.guarded(private=private, framed_by=framed_by))
+
+    def _static(self, name: str) -> str:
+        return self.url(static.address(name)).partition("?")[0]
+
+
+Reply = Answer | AsyncIterator[bytes]
+Handler = Callable[[Call], Awaitable[Reply]]
+
+
+def gone() -> Problem:
+    return Problem("unknown", "This link is not one of ours, or not whole.")

@@ -1,0 +1,68 @@
+"""Pages that change while one looks at them: a stream that says when there is something new to see.
+
+It tells no more than a digest of what the page shows. The script on the page compares it with its own, and
+fetches the page anew if they differ; so nothing is missed between the page and its stream, and there is one
+way to show things.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from holdfast.http.limits import slow_down
+from holdfast.pages.calls import Call
+
+_BEAT_S: Final = 15.0
+# Nobody reads faster, and a pool on fire is not read again for every spark.
+_REST_S: Final = 0.3
+
+_watching: Counter[str] = Counter()
+
+
+def digest(*seen: Any) -> str:
+    """The same text for the same sight."""
+    return hashlib.sha256(msgspec.json.encode(seen)).hexdigest()[:16]
+
+
+async def stream(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
+    """Check that one more may watch, then hand out the stream."""
+    settings, watcher = call.service.settings, call.service.watcher
+    full = watcher.onlookers >= settings.page_streams_max
+    if full or _watching[call.address] >= settings.page_streams_per_address_max:
+        raise slow_down(30)
+    return _told(call, pool_id, look)
+
+
+async def _told(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
+    watcher, seq, seen = call.service.watcher, -1, ""
+    watcher.onlookers += 1
+    _watching[call.address] += 1
+    watcher.wake()
+    try:
+        yield b"retry: 2000\n\n"
+        while not watcher.closing:
+            bell = watcher.bell(call.access.org)
+            last = await call.hf.reads.log_seq(pool_id)
+            if last != seq:
+                seq, now = last, await look()
+                if now != seen:
+                    seen = now
+                    yield f"event: seen\ndata: {now}\n\n".encode()
+                await asyncio.sleep(_REST_S)
+                continue
+            try:
+                async with asyncio.timeout(_BEAT_S):
+                    await bell.wait()
+            except TimeoutError:
+                yield b": still here\n\n"
+    finally:
+        watcher.onlookers -= 1
+        _watching[call.address] -= 1
+        if not _watching[call.address]:
+            del _watching[call.address]

@@ -1,0 +1,134 @@
+"""An offer's page, for who has its link: yes, or no. Looking changes nothing, for mail scanners look too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from holdfast import tokens
+from holdfast.clock import to_datetime
+from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Offer
+from holdfast.core.obey import answered
+from holdfast.core.refusals import Refusal
+from holdfast.pages import live
+from holdfast.pages.answers import Answer, see_other
+from holdfast.pages.calls import Call, gone
+from holdfast.pages.tickets import starts
+from holdfast.shapes import Booking, PoolState
+from holdfast.store import rows
+
+
+async def look(call: Call) -> Answer:
+    key = await call.offer_key()
+    offer, booking, pool = await _found(call, key)
+    pool_id, number, _ = key
+    state = await _state(call, key, offer)
+    mine = booking
+    if state == "claimed" and offer.part is not None:
+        # A part of what was offered became a booking of its own; the rest waits on.
+        mine = await call.hf.reads.booking(pool_id, offer.part) or booking
+    token, speech = call.path["token"], call.speech(pool.time_zone, booking.party.locale)
+    mine_token = tokens.edit_token(call.hf.secret, mine.id)
+    rest_token = tokens.edit_token(call.hf.secret, booking.id)
+    waits_on = booking.state in (WAITING, OFFERED)
+    gives_less = pool.policy["partial"] == "give_less" and offer.quantity > 1
+    number_of_mine = offer.part if mine is not booking and offer.part is not None else number
+    return call.page(
+        "offer.html",
+        speech,
+        here=f"/o/{token}",
+        private=True,
+        offer=offer,
+        state=state,
+        booking=booking,
+        mine=mine,
+        held=mine.state == HELD,
+        confirmed=mine.state == CONFIRMED,
+        waiting=booking.state == WAITING,
+        pool=pool,
+        title=pool.title or pool.key,
+        quota=next((it for it in pool.quotas if it.key == booking.quota), None),
+        seconds_left=_left(call, offer),
+        until=to_datetime(offer.expires_at),
+        starts=await _starts(call, pool_id, number_of_mine, offer),
+        choices=range(offer.quantity, 0, -1) if gives_less else (),
+        no=call.query.get("no") == "invalid",
+        claim_url=call.url(f"/o/{token}/claim"),
+        decline_url=call.url(f"/o/{token}/decline"),
+        booking_url=call.url(f"/b/{mine_token}"),
+        rest_url=call.url(f"/b/{rest_token}") if mine is not booking and waits_on else "",
+        calendar_url=call.url(f"/b/{mine_token}/calendar.ics"),
+        code_url=call.url(f"/b/{mine_token}/code.svg").partition("?")[0],
+        stream=call.url(f"/o/{token}/stream").partition("?")[0],
+        seen=_seen(state, booking, mine),
+    )
+
+
+async def _found(call: Call, key: tuple[int, int, int]) -> tuple[Offer, Booking, PoolState]:
+    offer = await call.hf.reads.offer(*key, call.access.org)
+    booking = await call.hf.reads.booking(*key[:2])
+    if offer is None or booking is None:
+        raise gone()
+    return offer, booking, await call.hf.reads.pool(key[0])
+
+
+async def _state(call: Call, key: tuple[int, int, int], offer: Offer) -> str:
+    """live, claimed, declined, or the code of what one would be told: expired, taken, answered, closed."""
+    if offer.outcome in ("claimed", "declined"):
+        return str(offer.outcome)
+    if offer.outcome is None:
+        return "live" if offer.expires_at > call.now else "offer_expired"
+    row = (await call.hf.store.reader().each("bookings_by_number", [key[:2]]))[0]
+    pool = (await call.hf.reads.view(key[0])).pool
+    return answered(pool, offer, rows.booking_of(row), call.now).code
+
+
+def _left(call: Call, offer: Offer) -> int:
+    return max(0, -(-(offer.expires_at - call.now) // 1000))
+
+
+async def _starts(call: Call, pool_id: int, number: int, offer: Offer) -> Any:
+    if not offer.units:
+        return await starts(call, pool_id, number)
+    view = await call.hf.reads.view(pool_id, units=True)
+    found = [view.units[label].starts_at for label in offer.units if label in view.units]
+    first = min((at for at in found if at is not None), default=view.pool.starts_at)
+    return None if first is None else to_datetime(first)
+
+
+def _seen(state: str, booking: Booking, mine: Booking) -> str:
+    return live.digest(state, booking.state, booking.position, mine.state)
+
+
+async def watch(call: Call) -> AsyncIterator[bytes]:
+    key = await call.offer_key()
+
+    async def seen() -> str:
+        offer, booking, _ = await _found(call, key)
+        part = None if offer.part is None else await call.hf.reads.booking(key[0], offer.part)
+        return _seen(await _state(call, key, offer), booking, part or booking)
+
+    return await live.stream(call, key[0], seen)
+
+
+async def back(call: Call) -> Answer:
+    """Who reloads after answering comes back to the page: looking acts on nothing."""
+    await call.offer_key()
+    return see_other(call.url(f"/o/{call.path['token']}"))
+
+
+async def claim(call: Call) -> Answer:
+    """Take it, or part of it. What became of it is on the page, whoever was first."""
+    await call.offer_key()
+    asked = call.form.get("quantity", "")
+    quantity = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else None
+    answer = await call.hf.claim(call.path["token"], quantity)
+    wrong = isinstance(answer, Refusal) and answer.code == "invalid"
+    return see_other(call.url(f"/o/{call.path['token']}", **({"no": "invalid"} if wrong else {})))
+
+
+async def decline(call: Call) -> Answer:
+    """Say no: the place goes to the next in turn at once."""
+    await call.offer_key()
+    await call.hf.decline(call.path["token"])
+    return see_other(call.url(f"/o/{call.path['token']}"))

@@ -1,0 +1,41 @@
+"""Style and script, as files of our own. Their address names what is in them: they may be kept for ever."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from holdfast.http.problems import not_found
+from holdfast.pages.answers import Answer
+
+if TYPE_CHECKING:
+    from holdfast.pages.calls import Call
+
+_TYPES: Final = {
+    "pages.css": b"text/css; charset=utf-8",
+    "pages.js": b"text/javascript; charset=utf-8",
+    "icon.svg": b"image/svg+xml",
+}
+_KEPT: Final = (
+    (b"cache-control", b"public, max-age=31536000, immutable"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+@cache
+def read(name: str) -> bytes:
+    return (files("holdfast.pages") / "static" / name).read_bytes()
+
+
+@cache
+def address(name: str) -> str:
+    return f"/static/{hashlib.sha256(read(name)).hexdigest()[:12]}/{name}"
+
+
+async def file(call: Call) -> Answer:
+    name = call.path["name"]
+    if name not in _TYPES:
+        raise not_found()
+    return Answer(200, read(name), _TYPES[name], _KEPT)

@@ -1,0 +1,123 @@
+// Makes a page live: counts down, and fetches the page anew when there is something new to see.
+// Everything works without it; it only saves a reload.
+"use strict";
+
+(() => {
+  const lang = document.documentElement.lang;
+  const SOON_S = [300, 60];
+  const PAUSE_MS = 2000;
+  const POLL_MS = 30000;
+  let timers = [];
+  let fetchedAt = -PAUSE_MS;
+  let busy = false;
+  let later = 0;
+
+  const main = () => document.querySelector("main");
+
+  // Time left, as the server says it: 2 days 3 hours, 1 hour 5 minutes, 14:59.
+  function words(seconds) {
+    if (seconds < 3600) return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    const parts = [["day", Math.floor(seconds / 86400)], ["hour", Math.floor(seconds / 3600) % 24], ["minute", Math.floor(seconds / 60) % 60]];
+    const first = parts.findIndex(([, count]) => count);
+    return parts.slice(first, first + 2).filter(([, count]) => count)
+      .map(([unit, count]) => new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "long" }).format(count)).join(" ");
+  }
+
+  function wind() {
+    timers = [...document.querySelectorAll("[data-left]")].map((shown) => ({
+      shown, ends: Date.now() + Number(shown.dataset.left) * 1000, last: Number(shown.dataset.left), over: false,
+    }));
+    tick();
+  }
+
+  function tick() {
+    for (const timer of timers) {
+      const left = Math.max(0, Math.ceil((timer.ends - Date.now()) / 1000));
+      const text = words(left);
+      if (timer.shown.textContent !== text) timer.shown.textContent = text;
+      timer.shown.classList.toggle("long", left >= 3600);
+      if (SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${timer.shown.getAttribute("aria-label")}: ${text}`);
+      timer.last = left;
+      if (!left && !timer.over) {
+        timer.over = true;
+        refresh();
+      }
+    }
+  }
+
+  function announce(text) {
+    document.getElementById("news").textContent = text.replace(/\s+/g, " ").trim();
+  }
+
+  async function refresh() {
+    const here = main().dataset.here;
+    if (!here || busy) return;
+    const wait = fetchedAt + PAUSE_MS - Date.now();
+    if (wait > 0) {
+      clearTimeout(later);
+      later = setTimeout(refresh, wait);
+      return;
+    }
+    busy = true;
+    fetchedAt = Date.now();
+    try {
+      const answer = await fetch(here, { headers: { accept: "text/html" }, cache: "no-store", credentials: "omit" });
+      if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    } catch {
+      // No network: the next news, or the next look, comes to it.
+    }
+    busy = false;
+  }
+
+  // The same state: only what is marked as a part of the page changes, so that nobody's typing is lost.
+  function show(fresh) {
+    const old = main();
+    const next = fresh.querySelector("main");
+    if (!next) return;
+    const typed = [...old.querySelectorAll("input:not([type=hidden]), select, textarea")]
+      .filter((field) => field.name).map((field) => [field.name, field.value, field.checked]);
+    const said = spoken(old);
+    if (next.dataset.state === old.dataset.state) {
+      old.dataset.seen = next.dataset.seen;
+      for (const part of next.querySelectorAll("[data-part]")) {
+        const there = old.querySelector(`[data-part="${part.dataset.part}"]`);
+        if (there && there.outerHTML !== part.outerHTML) there.replaceWith(document.importNode(part, true));
+      }
+    } else {
+      old.replaceWith(document.importNode(next, true));
+    }
+    for (const [name, value, checked] of typed) restore(name, value, checked);
+    document.title = fresh.title;
+    if (spoken(main()) !== said) announce(spoken(main()));
+    wind();
+  }
+
+  const spoken = (page) => [...page.querySelectorAll("[data-said]")].map((it) => it.textContent.trim()).join(". ");
+
+  function restore(name, value, checked) {
+    for (const field of main().querySelectorAll(`[name="${CSS.escape(name)}"]`)) {
+      if (field.type === "checkbox") field.checked = checked;
+      else if (field.type === "radio") field.checked = field.checked || (checked && field.value === value);
+      else if (field.tagName !== "SELECT" || [...field.options].some((option) => option.value === value)) field.value = value;
+    }
+  }
+
+  function watch() {
+    const { stream } = main().dataset;
+    if (!stream) return;
+    const source = new EventSource(stream);
+    source.addEventListener("seen", (event) => {
+      if (event.data !== main().dataset.seen) refresh();
+    });
+    source.addEventListener("error", () => {
+      if (source.readyState === EventSource.CLOSED) setInterval(refresh, POLL_MS);
+    });
+  }
+
+  wind();
+  setInterval(tick, 250);
+  watch();
+  addEventListener("pageshow", (event) => { if (event.persisted) refresh(); });
+  addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+  document.getElementById("errors")?.focus();
+})();

@@ -1,0 +1,67 @@
+"""What one takes away from a page: the entry for the calendar, and the code with the reference."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from io import BytesIO
+
+from holdfast.clock import from_datetime, to_datetime
+from holdfast.core.model import CONFIRMED
+from holdfast.messages.attachments import entry
+from holdfast.messages.notice import Key, Notice, links_of
+from holdfast.pages.answers import Answer, guarded
+from holdfast.pages.calls import Call, gone
+from holdfast.shapes import Booking
+from holdfast.store import rows
+
+
+async def calendar(call: Call) -> Answer:
+    """The booking as a file for a calendar; the same entry that the confirmation brings by e-mail."""
+    pool_id, number = await call.booking_key()
+    starts_at = await starts(call, pool_id, number)
+    row = (await call.hf.store.reader().each("bookings_by_number", [(pool_id, number)]))[0]
+    booking = rows.booking_of(row)
+    if starts_at is None or booking.state != CONFIRMED:
+        raise gone()
+    notice = Notice(
+        Key(pool_id, await call.hf.reads.log_seq(pool_id), 0),
+        "confirmed",
+        "party",
+        (await call.hf.reads.view(pool_id)).pool,
+        booking,
+        {"reference": booking.reference},
+        booking.updated_at,
+        from_datetime(starts_at),
+        links_of(pool_id, booking, {}, call.settings.base_url, call.hf.secret),
+    )
+    file = entry(notice, call.settings.base_url)
+    headers = (
+        *guarded(private=True),
+        (b"content-disposition", f'attachment; filename="{booking.reference}.ics"'.encode()),
+    )
+    return Answer(200, file.content, b"text/calendar; charset=utf-8", headers)
+
+
+async def starts(call: Call, pool_id: int, number: int) -> datetime | None:
+    """When what is booked begins: the first of its units, or the pool."""
+    booking = await call.hf.reads.booking(pool_id, number)
+    if booking is None:
+        raise gone()
+    view = await call.hf.reads.view(pool_id, units=bool(booking.units))
+    found = [view.units[label].starts_at for label in booking.units if label in view.units]
+    first = min((at for at in found if at is not None), default=view.pool.starts_at)
+    return None if first is None else to_datetime(first)
+
+
+async def code(call: Call) -> Answer:
+    """The reference as a picture that a machine can read."""
+    import segno
+
+    pool_id, number = await call.booking_key()
+    booking = await call.hf.reads.booking(pool_id, number)
+    if not isinstance(booking, Booking):
+        raise gone()
+    image = BytesIO()
+    made = segno.make(booking.reference, error="m", micro=False)
+    made.save(image, kind="svg", border=2, xmldecl=False, svgns=True, dark="#15201d", light="#ffffff")
+    return Answer(200, image.getvalue(), b"image/svg+xml", guarded(private=True))
