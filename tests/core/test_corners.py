@@ -185,6 +185,15 @@ def test_two_who_want_a_window_are_not_given_one_and_an_aisle() -> None:
     assert world.states() == {"Ann": WAITING, "Bea": OFFERED}
 
 
+def test_units_are_given_out_in_their_own_order_each_to_the_first_who_wants_it() -> None:
+    world = World("course_section", Quota("main", by_units=True))
+    world.do(c.Book(ANN, if_full="wait", wants=WINDOW), wait(BEA))
+    sides = ({"label": side, "quota": "main", "attributes": {"side": side}} for side in ("aisle", "window"))
+    world.do(c.AddUnits(tuple(sides)))
+    offered = [event for event, _ in world.decisions[-1].entries if isinstance(event, e.Offered)]
+    assert [(event.booking, event.units) for event in offered] == [(2, ("aisle",)), (1, ("window",))]
+
+
 def test_a_unit_that_has_had_all_its_tries_is_no_company() -> None:
     world = World("course_section", Quota("main", by_units=True), tries_max=1)
     world.do(wait(ANN), c.AddUnits(({"label": "12A", "quota": "main"},)), c.Decline(1), wait(BEA, 2))
