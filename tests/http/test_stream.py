@@ -13,9 +13,9 @@ from typing import Any
 import asyncpg
 import httpx2 as httpx
 
-from holdfast import granted
+from holdfast import TestClock, granted
 from holdfast.changes import BookingChange, Changes
-from tests.database import ask, dialect_of, opened
+from tests.database import START, ask, dialect_of, opened
 from tests.http.server import Client, Server, make_key, serving
 
 
@@ -278,3 +278,14 @@ async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_ur
         await watching
         rows = await ask(postgres_url, "SELECT pool_id, seq FROM log WHERE booking IS NOT NULL")
         assert len(heard) == len(rows) == 400
+
+
+async def test_a_cursor_of_a_node_whose_clock_is_a_little_ahead_can_be_resumed(database_url: str) -> None:
+    """Clocks of machines differ; a client that goes from one to the other is not to read all anew."""
+    async with (
+        opened(database_url, clock=TestClock(START + 5_000)) as ahead,
+        opened(database_url, clock=TestClock(START)) as here,
+    ):
+        cursor = await Changes(ahead).now()
+        assert await Changes(here).can_resume(cursor)
+        assert not await Changes(here).can_resume(cursor._replace(at=START + 100_000))

@@ -11,10 +11,12 @@ import asyncio
 import contextlib
 import logging
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.core import commands as c
+from holdfast.core.model import Instant
 from holdfast.errors import Closing
 from holdfast.messages.notice import Key
 from holdfast.notifiers.base import Notifier
@@ -36,6 +38,8 @@ _PAUSE_S: Final = 0.5
 _BREATH_S: Final = 0.02
 _CLOSE_S: Final = 5.0
 _LOWEST: Final = -1
+# So few messages that are due tell by themselves which pools they are of.
+_DUE_MAX: Final = 256
 
 
 class Outbox:
@@ -145,11 +149,8 @@ class Outbox:
         """Take up to so many due messages, as evenly from the pools as can be, going round."""
         if most <= 0:
             return []
-        now, reader = self._hf.clock.now(), self._hf.store.reader()
-        pools = [row[0] for row in await reader.rows("pools_with_messages", now, self._last_pool, most)]
-        if len(pools) < most and self._last_pool != _LOWEST:
-            again = await reader.rows("pools_with_messages", now, _LOWEST, most)
-            pools = list(dict.fromkeys([*pools, *(row[0] for row in again)]))[:most]
+        now = self._hf.clock.now()
+        pools = await self._pools_in_turn(now, most)
         if not pools:
             return []
         self._last_pool = pools[-1]
@@ -163,6 +164,21 @@ class Outbox:
         finally:
             await tx.rollback()
         return sorted(taken, key=lambda row: (row[0], row[1], row[2]))
+
+    async def _pools_in_turn(self, now: Instant, most: int) -> list[int]:
+        """Pools with a message due, from behind the one that was served last."""
+        reader = self._hf.store.reader()
+        due = [row[0] for row in await reader.rows("pools_of_due_messages", now, _DUE_MAX)]
+        if len(due) < _DUE_MAX:
+            # These are all. Leaping from pool to pool would touch those, too, that have messages for later.
+            listed = sorted(set(due))
+            turn = bisect_right(listed, self._last_pool)
+            return [*listed[turn:], *listed[:turn]][:most]
+        pools = [row[0] for row in await reader.rows("pools_with_messages", now, self._last_pool, most)]
+        if len(pools) < most and self._last_pool != _LOWEST:
+            again = await reader.rows("pools_with_messages", now, _LOWEST, most)
+            pools = list(dict.fromkeys([*pools, *(row[0] for row in again)]))[:most]
+        return pools
 
     async def _send_in_turn(self, rows: list[Row]) -> None:
         """Send what is about one booking in the order in which it happened, as long as it is ours to send."""

@@ -3,6 +3,10 @@
 -- name: next_message
 SELECT min(due_at) FROM outbox WHERE state = 'pending';
 
+-- name: pools_of_due_messages
+-- The pool of each of the messages that are due, the longest overdue first.
+SELECT pool_id FROM outbox WHERE state = 'pending' AND due_at <= $1 ORDER BY due_at LIMIT $2;
+
 -- name: pools_with_messages
 -- The pools from behind one of them that have a message due, found by leaping from pool to pool.
 WITH RECURSIVE leap (pool_id, due_at) AS (
