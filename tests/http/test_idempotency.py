@@ -143,3 +143,41 @@ def test_the_answer_is_the_same_after_a_crash_and_on_another_node(database_url: 
         again = client.ask("POST", "/v1/pools/crash/bookings", {"party": "ann"}, expect=201, **keyed("c"))
         assert again == made
         assert second.stop() == 0
+
+
+async def test_whoever_a_crash_has_cut_off_asks_again_and_is_served_once(database_url: str) -> None:
+    """The process is killed under fire. Asked again at another, nobody gets two, and no answer is another."""
+    key, path = await asyncio.to_thread(make_key, database_url), "/v1/pools/crowd/bookings"
+    answered: dict[str, Any] = {}
+    cut_off: set[str] = set()
+
+    async def ask(client: httpx.AsyncClient, party: str) -> None:
+        headers = {"Idempotency-Key": party}
+        try:
+            answer = await client.post(path, json={"party": party}, headers=headers)
+        except httpx.TransportError:
+            cut_off.add(party)
+            return
+        assert answer.status_code == 201, answer.text
+        assert answered.setdefault(party, answer.json()) == answer.json()
+        if len(answered) == 100 and not killed.is_set():
+            killed.set()
+            first.kill()
+
+    parties = [f"party-{n}" for n in range(400)]
+    killed = asyncio.Event()
+    options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key}"}, "timeout": 60}
+    with serving(database_url) as first:
+        with first.client(key) as client:
+            client.pool("crowd", None, "checkout")
+        async with httpx.AsyncClient(base_url=first.base, **options) as many:
+            await asyncio.gather(*(ask(many, party) for party in parties))
+    assert len(answered) >= 100
+    assert cut_off
+    with serving(database_url) as second:
+        async with httpx.AsyncClient(base_url=second.base, **options) as many:
+            await asyncio.gather(*(ask(many, party) for party in parties))
+        with second.client(key) as client:
+            made = client.ask("GET", "/v1/bookings?pool=crowd&limit=500")["items"]
+    assert sorted(booking["party"]["id"] for booking in made) == sorted(parties)
+    assert {booking["id"] for booking in made} == {answer["id"] for answer in answered.values()}
