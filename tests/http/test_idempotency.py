@@ -8,6 +8,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from holdfast.http.service import operations_of
+from holdfast.http.settings import Settings
 from tests.database import asking, dialect_of
 from tests.http.server import Client, Server, make_key, serving
 
@@ -47,6 +49,15 @@ def test_a_key_belongs_to_its_operation_and_its_org(admin: Client, other_org: Cl
     bea = admin.book("scoped", "bea")
     problem = admin.ask("POST", f"/v1/bookings/{bea['id']}/cancel", expect=422, **keyed("k3"))
     assert problem["code"] == "idempotency_mismatch"
+
+
+def test_every_operation_that_posts_takes_a_key(module_url: str) -> None:
+    """Those that keep the answer with the change; moving the test clock keeps its own."""
+    posts = [
+        it for it in operations_of(Settings(database=module_url, test_clock=True)) if it.method == "POST"
+    ]
+    assert len(posts) > 10
+    assert [it.path for it in posts if not it.idempotent] == []
 
 
 EVERY_POST = {
