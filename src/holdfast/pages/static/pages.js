@@ -50,7 +50,7 @@
   }
 
   async function refresh() {
-    const here = main().dataset.here;
+    const { here, state } = main().dataset;
     if (!here || busy) return;
     const wait = fetchedAt + PAUSE_MS - Date.now();
     if (wait > 0) {
@@ -61,7 +61,7 @@
     busy = true;
     fetchedAt = Date.now();
     try {
-      const answer = await fetch(here, { headers: { accept: "text/html" }, cache: "no-store", credentials: "omit" });
+      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: "omit" });
       if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       // No network: the next news, or the next look, comes to it.
