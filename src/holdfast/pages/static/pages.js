@@ -36,7 +36,8 @@
       const text = words(left);
       if (timer.shown.textContent !== text) timer.shown.textContent = text;
       timer.shown.classList.toggle("long", left >= 3600);
-      if (SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${timer.shown.getAttribute("aria-label")}: ${text}`);
+      const label = timer.shown.getAttribute("aria-label");
+      if (label && SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${label}: ${text}`);
       timer.last = left;
       if (!left && !timer.over) {
         timer.over = true;
