@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
+from holdfast import ids
 from holdfast.core import commands as c
-from holdfast.core.model import OFFERED, Instant
+from holdfast.core.model import HELD, OFFERED, Instant, Party, Price
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 from holdfast.core.work import Decision
@@ -20,6 +24,7 @@ from holdfast.shapes import (
     named_facts,
     pool_shape,
     refusal_shape,
+    total_of,
     with_tokens,
 )
 
@@ -90,6 +95,8 @@ def handed_over(answer: Answer, command: c.Command, secret: str) -> Answer:
 def encode_answer(answer: Answer) -> str:
     """The answer as it is stored: without tokens, and a booking without the names of its many fields."""
     if isinstance(answer, Booking):
+        if _is_new_hold(answer):
+            return "held " + _encoder.encode(_essence(answer)).decode()
         offer = answer.offer and msgspec.structs.replace(answer.offer, token="")
         kept = (*msgspec.structs.astuple(answer)[:-2], None, offer)
         return "booking " + _encoder.encode(kept).decode()
@@ -101,10 +108,86 @@ def decode_answer(text: str) -> Answer:
     if name == "booking":
         fields = dict(zip(Booking.__struct_fields__, msgspec.json.decode(body), strict=False))
         return msgspec.convert(fields, Booking)
+    if name == "held":
+        return _new_hold(*_essences.decode(body))
     return _decoders[name].decode(body)  # type: ignore[no-any-return]
 
 
 def digest_of(pool_id: int, command: c.Command) -> bytes:
     """What makes two requests the same: the pool, the kind of command and everything it says."""
-    raw = _encoder.encode(command)
-    return hashlib.sha256(f"{pool_id} {type(command).__name__} ".encode() + raw).digest()
+    asked = _asked_of(pool_id, type(command).__name__)
+    return hashlib.sha256(asked + _encoder.encode(command)).digest()
+
+
+@lru_cache(10_000)
+def _asked_of(pool_id: int, kind: str) -> bytes:
+    return f"{pool_id} {kind} ".encode()
+
+
+# A new hold ---------------------------------------------------------------------------------------
+# Nearly all answers are new holds, and much of such a one follows from the rest of it.
+
+_Essence = tuple[
+    str, str, str, Party, int, tuple[str, ...], datetime, Price | None, str | None, dict[str, Any], datetime
+]
+_essences: Final = msgspec.json.Decoder(_Essence)
+
+
+def _is_new_hold(b: Booking) -> bool:
+    is_new = b.state == HELD and b.updated_at == b.created_at and b.position is None
+    return is_new and b.offered_at is None and b.split_from is None
+
+
+def _essence(b: Booking) -> tuple[Any, ...]:
+    return (
+        b.pool,
+        b.reference,
+        b.quota,
+        b.party,
+        b.quantity,
+        b.units,
+        b.expires_at,
+        b.price,
+        b.placement,
+        b.answers,
+        b.created_at,
+    )
+
+
+def _new_hold(
+    pool: str,
+    reference: str,
+    quota: str,
+    party: Party,
+    quantity: int,
+    units: tuple[str, ...],
+    expires_at: datetime,
+    price: Price | None,
+    placement: str | None,
+    answers: Mapping[str, Any],
+    created_at: datetime,
+) -> Booking:
+    return Booking(
+        id=ids.id_in_pool(pool, reference),
+        reference=reference,
+        pool=pool,
+        quota=quota,
+        party=party,
+        quantity=quantity,
+        units=units,
+        state=HELD,
+        position=None,
+        ahead=None,
+        attempts=0,
+        round=0,
+        offered_at=None,
+        expires_at=expires_at,
+        seconds_left=-(-(expires_at - created_at) // timedelta(seconds=1)),
+        confirmed_at=None,
+        price=price,
+        total=total_of(price, quantity),
+        placement=placement,
+        answers=answers,
+        created_at=created_at,
+        updated_at=created_at,
+    )

@@ -20,6 +20,7 @@ from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
+from holdfast.hoarding import Hoarding
 from holdfast.lane import Job
 from holdfast.store.ahead import load_ahead, may_go_ahead
 from holdfast.store.base import Reader, Seen, Store, Transaction, still_so
@@ -31,6 +32,9 @@ log = logging.getLogger("holdfast")
 
 NEEDS_MAX: Final = 10_000
 _BREATH: Final = 16
+
+# An answer as it is stored, and the digest of what it was given to, by org and key.
+Kept = dict[tuple[str, str], tuple[bytes, str]]
 
 
 class Overtaken(Exception):
@@ -54,7 +58,11 @@ class Batch:
         self._memory = memory
         self._clock = clock
         self._secret = secret
-        self._remembered: dict[tuple[str, str], tuple[bytes, str]] = {}
+        # Answers under their keys: those found in the database, those of this batch, of the one before it.
+        self._found: Kept = {}
+        self._kept: Kept = {}
+        self._kept_before: Kept = {}
+        self._hoarding = Hoarding(0)
         self._seen = Seen({})
 
     # Under the lock ---------------------------------------------------------------------------------
@@ -79,6 +87,9 @@ class Batch:
         loader = Loader(tx, self._memory, self._clock)
         self.pools = await loader.load(existing) if existing else {}
         self.writer.now = loader.now
+        self._hoarding = Hoarding(loader.now)
+        self.writer.sources = self._hoarding.sources
+        await self._hoarding.count(tx, self.jobs)
         await self._remember_requests(tx)
         missing = [pool_id for pool_id in existing if pool_id not in self.pools]
         there = {row[0] for row in await tx.rows("pool_configs", missing)} if missing else set()
@@ -105,7 +116,7 @@ class Batch:
         keys = dict.fromkeys((job.org, job.key) for job in self.jobs if job.key is not None)
         if keys:
             for org, key, digest, answer in await reader.each("requests_by_key", list(keys)):
-                self._remembered[org, key] = (bytes(digest), answer)
+                self._found[org, key] = (bytes(digest), answer)
 
     async def _create(self, tx: Transaction, job: Job) -> None:
         assert isinstance(job.command, c.CreatePool)
@@ -151,10 +162,15 @@ class Batch:
                 return
         if self._answered_before(job):
             return
+        if full := self._hoarding.refusal(job):
+            # Not under its key: asked again later, it may well be granted.
+            self.answers.append((job, full))
+            return
         answer = await self._decide(loader, loaded, job.command, dry_run=job.dry_run)
         if isinstance(answer, Exception):
             self.answers.append((job, answer))
         else:
+            self._hoarding.note(job, answer)
             self._keep(job, answer)
 
     async def _decide(
@@ -189,9 +205,13 @@ class Batch:
         return answer
 
     def _answered_before(self, job: Job) -> bool:
-        if job.key is None or (job.org, job.key) not in self._remembered:
+        if job.key is None:
             return False
-        digest, answer = self._remembered[job.org, job.key]
+        key = (job.org, job.key)
+        kept = self._kept.get(key) or self._kept_before.get(key) or self._found.get(key)
+        if kept is None:
+            return False
+        digest, answer = kept
         if digest == job.digest:
             self.answers.append((job, handed_over(decode_answer(answer), job.command, self._secret)))
         else:
@@ -203,7 +223,7 @@ class Batch:
         self.answers.append((job, answer))
         if job.key is not None and not job.dry_run:
             text = encode_answer(answer)
-            self._remembered[job.org, job.key] = (job.digest, text)
+            self._kept[job.org, job.key] = (job.digest, text)
             self.writer.requests.append(Request(job.org, job.key, job.digest, text))
 
     # Ahead ------------------------------------------------------------------------------------------
@@ -213,7 +233,7 @@ class Batch:
 
         Keys and parties are taken to be new ones, unless they are to be looked up.
         """
-        if any(job.dry_run or not may_go_ahead(job.command) for job in self.jobs):
+        if any(job.dry_run or job.source or not may_go_ahead(job.command) for job in self.jobs):
             return False
         scout, self.writer.now = self._store.scout(), self._clock.now()
         in_hand: Mapping[int, Loaded] = before.pools if before else {}
@@ -226,7 +246,7 @@ class Batch:
         if look_up:
             await self._remember_requests(scout)
         if before:
-            self._remembered.update(before._remembered)
+            self._kept_before = before._kept
         try:
             for number, job in enumerate(self.jobs, 1):
                 if not self._answered_before(job):

@@ -40,12 +40,18 @@ def _steady() -> Instant:
     return time.monotonic_ns() // 1_000_000
 
 
+def wall_ns() -> int:
+    """What the machine's clock says, for records of others: no decision may look at it."""
+    return time.time_ns()
+
+
 class SystemClock:
     """The machine's clock, as long as it goes at an even pace.
 
     A leap of more than a minute, forward or back, is not followed at once: time goes on evenly, and `ahead_s`
     says how far the machine's clock is off. A leap forward that stays is believed after a quarter of an hour,
-    in which somebody can hear the alarm; after a leap back, time goes on evenly for good.
+    in which somebody can hear the alarm; after a leap back, time goes on evenly for good. A machine that is
+    ahead from the start is not followed at all, where there is another clock to tell.
     """
 
     def __init__(self, wall: Callable[[], Instant] = _wall, steady: Callable[[], Instant] = _steady) -> None:
@@ -55,9 +61,17 @@ class SystemClock:
         self._read_at: Instant | None = None
         self._leapt_at: Instant | None = None
         self._ahead: Instant = 0
+        # How far it was ahead from the start, and is not followed.
+        self._started_ahead: Instant = 0
+
+    def start_no_later_than(self, instant: Instant) -> None:
+        """Go by another clock, the database's, if the machine's is far ahead of it from the start."""
+        ahead = self._wall() - instant
+        if ahead > LEAP and self._read_at is None:
+            self._started_ahead = ahead
 
     def now(self) -> Instant:
-        wall, steady = self._wall(), self._steady()
+        wall, steady = self._wall() - self._started_ahead, self._steady()
         if self._read_at is None:
             self._latest, self._read_at = wall, steady
         expected = self._latest + steady - self._read_at
@@ -76,7 +90,7 @@ class SystemClock:
     def ahead_s(self) -> int:
         """How far the machine's clock is ahead of the time that Holdfast goes by; less than 0 is behind."""
         self.now()
-        return round(self._ahead / 1000)
+        return round((self._ahead + self._started_ahead) / 1000)
 
 
 class TestClock:
@@ -101,6 +115,11 @@ class TestClock:
 @lru_cache(4_096)
 def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)
+
+
+def to_text(instant: Instant) -> str:
+    """An instant wherever it is text: UTC in ISO 8601 with a Z, as datetimes are in JSON."""
+    return to_datetime(instant).isoformat().replace("+00:00", "Z")
 
 
 def from_datetime(moment: datetime) -> Instant:

@@ -14,6 +14,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.engine import Engine
+from holdfast.hoarding import Source
 from holdfast.lane import Job
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
@@ -64,6 +65,7 @@ class Door:
         *,
         digest: bytes | None = None,
         dry_run: bool = False,
+        source: Source | None = None,
     ) -> Answer:
         try:
             inputs.said(command)
@@ -71,16 +73,18 @@ class Door:
                 inputs.text(key, "idempotency_key", 255, empty=False)
         except inputs.Bad as bad:
             return bad.refusal
-        loop = asyncio.get_running_loop()
         dry_run = dry_run or self._rehearses
         # A dry run changes nothing and may be asked again and again: a key has nothing to keep.
         key = None if dry_run else key
-        job = Job(pool_id, command, loop.create_future(), self.org, key, dry_run=dry_run)
         if key is not None:
-            job.digest = digest or digest_of(pool_id, command)
-        job.give_up_at = loop.time() + _GIVE_UP_S
+            digest = digest or digest_of(pool_id, command)
+        loop = asyncio.get_running_loop()
+        future, give_up_at = loop.create_future(), loop.time() + _GIVE_UP_S
+        job = Job(pool_id, command, future, self.org, key, digest or b"", dry_run, source, give_up_at)
         self.engine.lane.submit(job)
-        return cast(Answer, await job.future)
+        job.note = self.engine.observer.accepted(command)
+        answer: Answer = await future
+        return answer
 
     async def _tick(self, pool_id: int) -> object:
         return await self.submit(pool_id, c.Tick())

@@ -34,6 +34,7 @@ T = TypeVar("T")
 log = logging.getLogger("holdfast")
 
 _ASIDE_S: Final = 0.005
+_KEEP_S: Final = 10.0
 FORGET_MAX: Final = 1_000
 _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
@@ -71,6 +72,8 @@ class Engine:
         self._on_due = on_due
         self._look_up = 0
         self._wary = 0
+        # Whether the database was not to be had, the last time.
+        self._away = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -87,6 +90,8 @@ class Engine:
         while jobs := await self.lane.take(self._most(flight)):
             if flight is not None and flight.task.done():
                 flight = None
+            if self._away and not (jobs := self._in_time(jobs)):
+                continue
             ready = await self._decide_ahead(jobs, flight)
             if flight is not None:
                 flight.next = ready
@@ -105,6 +110,13 @@ class Engine:
             await asyncio.sleep(0)
         if flight is not None:
             await flight.task
+
+    def _in_time(self, jobs: list[Job]) -> list[Job]:
+        """Those that can wait for the database; the others have waited behind enough batches in vain."""
+        now = asyncio.get_running_loop().time()
+        late = [job for job in jobs if job.give_up_at <= now]
+        self._fail(late, Unavailable("the database has been away for too long; nothing was begun"))
+        return [job for job in jobs if job.give_up_at > now]
 
     def _launch(self, batch: Batch) -> Flight:
         flight = Flight(batch)
@@ -259,15 +271,22 @@ class Engine:
 
         If its outcome stays unknown it can be done again: what is forgotten already is not found any more.
         """
-        tx = await self.store.begin()
-        try:
-            await tx.rows("wait_for_pools", [pool_id])
-            done = await work(tx)
-            if not dry_run:
-                await tx.commit()
-            return done
-        finally:
-            await tx.rollback()
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + _KEEP_S
+        while True:
+            tx = await self.store.begin()
+            try:
+                # One that is locked from outside is not waited for: the whole lane would wait, too.
+                if await tx.rows("lock_pools", [pool_id]):
+                    done = await work(tx)
+                    if not dry_run:
+                        await tx.commit()
+                    return done
+            finally:
+                await tx.rollback()
+            if loop.time() >= give_up_at:
+                raise Busy("the pool has been held from outside for too long")
+            await asyncio.sleep(_ASIDE_S)
 
     async def forget_requests(self, before: Instant) -> None:
         """Forget the idempotency keys of before an instant, a few at a time, so that nobody waits long."""
@@ -282,6 +301,7 @@ class Engine:
             await asyncio.sleep(0)
 
     def _answer(self, batch: Batch) -> None:
+        self._away = False
         self.batches += 1
         self.rows_loaded += batch.rows_loaded
         for job, value in batch.answers:
@@ -295,7 +315,7 @@ class Engine:
         if batch.writer.has_messages and self.on_messages is not None:
             self.on_messages()
         if batch.changed:
-            self.observer.committed(len(batch.jobs), len(batch.changed), batch.commit_s)
+            self.observer.committed(batch.jobs, len(batch.changed), batch.commit_s)
 
     def _set_aside(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
@@ -305,6 +325,7 @@ class Engine:
             loop.call_later(_ASIDE_S, self.lane.put, job)
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
+        self._away = isinstance(error, Unavailable)
         for job in jobs:
             # Each caller gets an exception of its own, for raising one writes into it.
             self._finish(job, type(error)(*error.args))
@@ -313,6 +334,6 @@ class Engine:
         """Answer a job, once: its caller may have gone away meanwhile, and it is finished all the same."""
         if not job.finished:
             job.finished = True
-            self.observer.answered(job.command, value)
+            self.observer.answered(job.command, value, job.note)
             job.fail(value) if isinstance(value, Exception) else job.answer(value)
             self.lane.done(job)

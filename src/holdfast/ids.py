@@ -48,6 +48,11 @@ def id_of_reference(pool_id: int, text: str) -> str:
     return _head(pool_id) + text.lower()
 
 
+def id_in_pool(pool: str, text: str) -> str:
+    """The same, where the pool is known by its own id."""
+    return "b" + pool[1:] + text.lower()
+
+
 @lru_cache(10_000)
 def _head(pool_id: int) -> str:
     return "b" + _encode(pool_id)

@@ -40,6 +40,9 @@ _ATTRIBUTES_MAX: Final = 100
 _YEARS: Final = (1900, 9900)
 
 
+Details = tuple[str | None, Mapping[str, str] | None, str | None, Mapping[str, Any] | None]
+
+
 class Bad(Exception):  # never leaves the package: `refused` makes it a value
     """Input that is refused."""
 
@@ -103,17 +106,18 @@ _TEXTS: Final = ("by", "why")
 _FLAGS: Final = ("confirmed", "allow_demotion")
 _WORDS: Final = ("quota", "if_full", "label", "action", "to")
 _NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
+_ABSENT: Final = object()
 
 
 def said(command: c.Command) -> None:
     """Check the words, numbers and flags of a command, whichever of them it has."""
-    kind: Any = type(command)
-    for at, name, optional in _checked(kind):
+    for at, name, default in _checked(type(command).__name__):
         value = command[at]
+        if value is default:
+            # Not said at all, as most of them are.
+            continue
         if name in _FLAGS:
             flag(value, name)
-        elif value is None and optional:
-            continue
         elif name in _NUMBERS:
             whole(value, name, _NUMBERS[name])
         else:
@@ -121,11 +125,12 @@ def said(command: c.Command) -> None:
 
 
 @cache
-def _checked(kind: type[Any]) -> tuple[tuple[int, str, bool], ...]:
-    """Which fields of a kind of command are checked, where they stand in it, and which need not be said."""
+def _checked(name: str) -> tuple[tuple[int, str, object], ...]:
+    """Which fields of a command are checked, where they stand in it, and what is there if it was not said."""
+    kind = getattr(c, name)
     known = (*_TEXTS, *_FLAGS, *_WORDS, *_NUMBERS)
     return tuple(
-        (at, name, kind._field_defaults.get(name, "") is None)
+        (at, name, kind._field_defaults.get(name, _ABSENT))
         for at, name in enumerate(kind._fields)
         if name in known
     )
@@ -207,15 +212,28 @@ def party(value: Party | Mapping[str, Any] | str) -> Party:
     tags = known.get("tags", ())
     if not isinstance(tags, list | tuple) or len(tags) > _ATTRIBUTES_MAX:
         raise Bad("party.tags", "party.tags must be a list of texts.")
-    contacts = mapping(known.get("contacts", {}), "party.contacts")
     return Party(
         text(known.get("id"), "party.id", empty=False),
         text(known.get("name", ""), "party.name"),
-        {name: text(contact, f"party.contacts.{name}") for name, contact in contacts.items()},
+        _contacts(known.get("contacts", {}), "party.contacts"),
         tuple(text(tag, "party.tags") for tag in tags),
         mapping(known.get("attributes", {}), "party.attributes"),
         text(known.get("locale", ""), "party.locale", 35),
     )
+
+
+def details(name: object, contacts: object, locale: object, answers: object) -> Details:
+    """What a party says of itself; None where it says nothing."""
+    return (
+        None if name is None else text(name, "name"),
+        None if contacts is None else _contacts(contacts, "contacts"),
+        None if locale is None else text(locale, "locale", 35),
+        None if answers is None else mapping(answers, "answers"),
+    )
+
+
+def _contacts(value: object, field: str) -> dict[str, str]:
+    return {kind: text(to, f"{field}.{kind}") for kind, to in mapping(value, field).items()}
 
 
 def price(value: Price | Mapping[str, Any] | None, field: str = "price") -> Price | None:

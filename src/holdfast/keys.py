@@ -33,12 +33,16 @@ _PAGE_MAX: Final = 1_000
 
 
 class Access(NamedTuple):
-    """Who asks: a key that was shown, its org, role and name."""
+    """Who asks: a key that was shown, or a member who is signed in; their org, role and name.
+
+    `key` is the id of the key or the member; `session` is the digest of a member's session.
+    """
 
     key: str
     org: str
     role: str
     name: str
+    session: bytes | None = None
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +124,10 @@ class Keys:
         found = await self._store.reader().rows("key_by_digest", _digest(secret))
         return Access(found[0][0], found[0][1], found[0][2], found[0][3]) if found else None
 
+    async def is_good(self, key: str) -> bool:
+        """Whether there is a key with this id that was not revoked."""
+        return bool(await self._store.reader().rows("key_is_good", key))
+
     async def touch(self, used: Mapping[str, Instant]) -> None:
         """Note when keys were last used."""
         tx = await self._store.begin()
@@ -139,11 +147,18 @@ class Keys:
         return found
 
 
-def _check(org: str, role: str, name: str) -> None:
-    if not inputs.KEY.fullmatch(inputs.text(org, "org", 100)):
+def checked_org(org: object) -> str:
+    """What an org may be called."""
+    name = inputs.text(org, "org", 100)
+    if not inputs.KEY.fullmatch(name):
         raise inputs.Bad(
             "org", "An org has small letters, digits, - and _, and starts with one of the former."
         )
+    return name
+
+
+def _check(org: str, role: str, name: str) -> None:
+    checked_org(org)
     if role not in ROLES:
         raise inputs.Bad("role", f"role must be one of: {', '.join(ROLES)}.")
     inputs.text(name, "name", 100, empty=False)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.core import commands as c
 from holdfast.errors import Closing
+from holdfast.hoarding import Source
 
 BATCH_MAX: Final = 512
 SHARE: Final = 32
@@ -33,7 +34,10 @@ class Job:
     key: str | None = None
     digest: bytes = b""
     dry_run: bool = False
-    give_up_at: float = field(default=0.0)
+    source: Source | None = None
+    give_up_at: float = 0.0
+    # The observer's own.
+    note: Any = None
     finished: bool = False
 
     @property

@@ -12,12 +12,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from holdfast import inputs
+from holdfast.alarm import start_clock
 from holdfast.clock import Clock, SystemClock, TestClock
 from holdfast.config import database_url, find_secret, make_store
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
-from holdfast.detail_commands import DetailCommands
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.keeping_commands import KeepingCommands
 from holdfast.lookups import Lookups
@@ -41,7 +41,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, KeepingCommands, DetailCommands, Lookups, MessageCommands, OriginCommands):
+class Holdfast(StaffCommands, KeepingCommands, Lookups, MessageCommands, OriginCommands):
     """One open database, with its lane and its ticker."""
 
     @classmethod
@@ -61,6 +61,7 @@ class Holdfast(StaffCommands, KeepingCommands, DetailCommands, Lookups, MessageC
         store, clock = make_store(address), clock or SystemClock()
         await store.open()
         try:
+            await start_clock(store, clock)
             if migrate:
                 await store.migrate(clock.now())
             elif missing := await store.pending():

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from holdfast import ids, inputs, records, tokens
 from holdfast.clock import to_datetime
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
 from holdfast.reads import PAGE_MAX
-from holdfast.records import Message
+from holdfast.records import Message, MessageFate, Preview, StaffContact, Template, Webhook
 from holdfast.store import rows
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ class MessageCommands(Door):
     # Who sends them in this process, if anybody does.
     outbox: Outbox | None = None
 
-    async def message(self, message: str) -> dict[str, Any] | Refusal:
+    async def message(self, message: str) -> MessageFate | Refusal:
         """One message by its id, with how it fared at each of its targets."""
         from holdfast.messages.notice import key_of
 
@@ -40,9 +38,7 @@ class MessageCommands(Door):
         if key is None or not found:
             return unknown("message", message)
         told = await self.store.reader().rows("deliveries_of", *key)
-        due_at = _iso(found[0][9])
-        known: dict[str, Any] = msgspec.to_builtins(records.message(found[0]))
-        return known | {"due_at": due_at, "deliveries": [_delivery(row) for row in told]}
+        return records.message_fate(found[0], told)
 
     async def dead_letters(self, *, after: str | None = None, limit: int = 100) -> list[Message] | Refusal:
         """The messages of this org that were given up, from behind one of them."""
@@ -54,7 +50,7 @@ class MessageCommands(Door):
         found = await self.store.reader().rows("read_dead", self.org, *key, max(1, min(limit, PAGE_MAX)))
         return [records.message(row) for row in found]
 
-    async def replay(self, message: str) -> dict[str, Any] | Refusal:
+    async def replay(self, message: str) -> MessageFate | Refusal:
         """Send a dead letter again, to those who were not reached."""
         from holdfast.messages.notice import key_of
 
@@ -71,20 +67,22 @@ class MessageCommands(Door):
         finally:
             await tx.rollback()
         if not done:
-            return Refusal("not_possible", f"A message that is {known['state']} cannot be replayed.")
+            return Refusal("not_possible", f"A message that is {known.state} cannot be replayed.")
         if self.engine.on_messages is not None:
             self.engine.on_messages()
         return await self.message(message)
 
-    async def templates(self) -> list[dict[str, Any]]:
+    async def templates(self) -> list[Template]:
         """What this org says in its own words."""
-        names = ("kind", "language", "part", "text", "by", "updated_at")
         found = await self.store.reader().rows("templates_of", self.org)
-        return [dict(zip(names, row[:5], strict=False)) | {"updated_at": _iso(row[5])} for row in found]
+        return [
+            Template(kind, language, part, text, by, to_datetime(at))
+            for kind, language, part, text, by, at in found
+        ]
 
     async def set_template(
         self, kind: str, language: str, part: str, text: str, *, by: str = "staff"
-    ) -> dict[str, Any] | Refusal:
+    ) -> Template | Refusal:
         """Say one part (subject, body or sms) of a kind of message in this org's own words."""
         from holdfast.messages.own_words import problem
 
@@ -97,9 +95,7 @@ class MessageCommands(Door):
             return bad.refusal
         now = self.clock.now()
         await self._run("put_template", self.org, kind, language, part, text, by, now)
-        return {"kind": kind, "language": language, "part": part, "text": text, "by": by} | {
-            "updated_at": _iso(now)
-        }
+        return Template(kind, language, part, text, by, to_datetime(now))
 
     async def drop_template(self, kind: str, language: str, part: str) -> bool:
         """Go back to Holdfast's words; whether there were others."""
@@ -107,7 +103,7 @@ class MessageCommands(Door):
 
     async def preview(
         self, kind: str, language: str = "en", *, own: Mapping[str, str] | None = None
-    ) -> list[dict[str, str]] | Refusal:
+    ) -> list[Preview] | Refusal:
         """What is said in each case of a kind of message, with invented people.
 
         `own` are parts (subject, body, sms) to try out; what is not among them is as the org has it now.
@@ -123,14 +119,14 @@ class MessageCommands(Door):
         overrides |= {(kind, language, part): text for part, text in (own or {}).items()}
         return preview(kind, language, overrides)
 
-    async def webhooks(self) -> list[dict[str, Any]]:
+    async def webhooks(self) -> list[Webhook]:
         """Where programs of this org are told, each with the secret that its messages are signed with."""
         found = await self.store.reader().rows("webhooks_of", self.org)
         return [self._webhook(row) for row in found]
 
     async def add_webhook(
         self, url: str, *, payload: str = "full", kinds: Sequence[str] = ()
-    ) -> dict[str, Any] | Refusal:
+    ) -> Webhook | Refusal:
         """Tell a program of messages too: of all kinds, or of these."""
         if found := _wrong_webhook(url, payload, kinds):
             return found
@@ -138,7 +134,7 @@ class MessageCommands(Door):
         await self._run("put_webhook", self.org, *row)
         return self._webhook(row)
 
-    async def rotate_webhook(self, webhook: str) -> dict[str, Any] | Refusal:
+    async def rotate_webhook(self, webhook: str) -> Webhook | Refusal:
         """Give a webhook a new secret; the old one is good for nothing from now on."""
         for row in await self.store.reader().rows("webhooks_of", self.org):
             if row[0] == webhook:
@@ -150,15 +146,17 @@ class MessageCommands(Door):
     async def remove_webhook(self, webhook: str) -> bool:
         return await self._run("drop_webhook", self.org, webhook)
 
-    async def staff_contacts(self) -> list[dict[str, Any]]:
+    async def staff_contacts(self) -> list[StaffContact]:
         """Who of staff is told what needs them."""
-        names = ("id", "notifier", "address", "locale")
         found = await self.store.reader().rows("contacts_of", self.org)
-        return [dict(zip(names, row[:4], strict=True)) | {"created_at": _iso(row[4])} for row in found]
+        return [
+            StaffContact(name, notifier, address, locale, to_datetime(at))
+            for name, notifier, address, locale, at in found
+        ]
 
     async def add_staff_contact(
         self, notifier: str, address: str, *, locale: str = ""
-    ) -> dict[str, Any] | Refusal:
+    ) -> StaffContact | Refusal:
         """Tell staff there: by "email", "sms" or "apprise"."""
         try:
             inputs.text(address, "address", 1_000, empty=False)
@@ -169,23 +167,15 @@ class MessageCommands(Door):
             return invalid("notifier", f"notifier must be one of: {', '.join(_NOTIFIERS)}.")
         name, now = ids.new_name("sc"), self.clock.now()
         await self._run("put_contact", self.org, name, notifier, address, locale, now)
-        return {"id": name, "notifier": notifier, "address": address, "locale": locale} | {
-            "created_at": _iso(now)
-        }
+        return StaffContact(name, notifier, address, locale, to_datetime(now))
 
     async def remove_staff_contact(self, contact: str) -> bool:
         return await self._run("drop_contact", self.org, contact)
 
-    def _webhook(self, row: Sequence[Any]) -> dict[str, Any]:
+    def _webhook(self, row: Sequence[Any]) -> Webhook:
         name, url, payload, kinds, generation, created_at = row
-        return {
-            "id": name,
-            "url": url,
-            "payload": payload,
-            "kinds": msgspec.json.decode(kinds),
-            "secret": tokens.webhook_secret(self.secret, self.org, name, generation),
-            "created_at": _iso(created_at),
-        }
+        secret = tokens.webhook_secret(self.secret, self.org, name, generation)
+        return Webhook(name, url, payload, rows.texts_of(kinds), secret, to_datetime(created_at))
 
     async def _run(self, query: str, *values: Any) -> bool:
         tx = await self.store.begin()
@@ -216,12 +206,3 @@ def _wrong_webhook(url: object, payload: object, kinds: object) -> Refusal | Non
     if not isinstance(kinds, list | tuple) or any(kind not in KINDS for kind in kinds):
         return invalid("kinds", f"kinds must be a list of: {', '.join(KINDS)}.")
     return None
-
-
-def _delivery(row: Sequence[Any]) -> dict[str, Any]:
-    target, state, attempts, at, error = row
-    return {"target": target, "state": state, "attempts": attempts, "at": _iso(at), "error": error}
-
-
-def _iso(at: int) -> str:
-    return to_datetime(at).isoformat()

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.answers import Answer
     from holdfast.core.commands import Command
+    from holdfast.lane import Job
 
 
 class Observer:
-    """Hears of each transaction and of each answer. It must be quick, and must not fail."""
+    """Hears of each command, each transaction and each delivery. It must be quick, and must not fail."""
 
-    def committed(self, commands: int, pools: int, commit_s: float) -> None:
-        """A batch of so many commands, over so many pools that changed, was committed."""
+    def accepted(self, command: Command) -> Any:
+        """A command was accepted. What this gives comes back with its answer, as a note of one's own."""
 
-    def answered(self, command: Command, answer: Answer | Exception) -> None:
+    def answered(self, command: Command, answer: Answer | Exception, note: Any = None) -> None:
         """A command was answered."""
+
+    def committed(self, jobs: Sequence[Job], pools: int, commit_s: float) -> None:
+        """A batch of these commands, over so many pools that changed, was committed."""
+
+    def delivered(self, message: str, kind: str, notifier: str, state: str, took_s: float) -> None:
+        """A message was handed to a notifier; `state` is sent, pending (it did not go) or dead."""

@@ -1,4 +1,4 @@
-"""What people ask of the library: book, confirm, cancel, extend, claim, decline."""
+"""What people ask of the library: book, confirm, cancel, extend, claim, decline, change their details."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Party, Price, Wants
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
+from holdfast.hoarding import Source
 from holdfast.shapes import Booking
 
 
@@ -31,8 +32,12 @@ class PeopleCommands(Door):
         confirmed: bool = False,
         by: str = "party",
         idempotency_key: str | None = None,
+        source: Source | None = None,
     ) -> Booking | Refusal:
-        """Ask for seats: held when there is room and nobody waits for it, else a place in line."""
+        """Ask for seats: held when there is room and nobody waits for it, else a place in line.
+
+        With a `source`, the live holds that came from there are limited.
+        """
         pool_id = self._known_pool(pool) or await self._pool_id(pool)
         if pool_id is None:
             return unknown("pool", pool)
@@ -51,7 +56,7 @@ class PeopleCommands(Door):
             )
         except inputs.Bad as bad:
             return bad.refusal
-        return cast(Booking | Refusal, await self.submit(pool_id, command, idempotency_key))
+        return cast(Booking | Refusal, await self.submit(pool_id, command, idempotency_key, source=source))
 
     async def confirm(
         self, booking: str, *, by: str = "party", idempotency_key: str | None = None
@@ -79,6 +84,26 @@ class PeopleCommands(Door):
         except inputs.Bad as bad:
             return bad.refusal
         return await self._on_booking(booking, lambda number: c.Extend(number, window, by), idempotency_key)
+
+    async def change_booking(
+        self,
+        booking: str,
+        *,
+        name: str | None = None,
+        contacts: Mapping[str, str] | None = None,
+        locale: str | None = None,
+        answers: Mapping[str, Any] | None = None,
+        by: str = "party",
+        idempotency_key: str | None = None,
+    ) -> Booking | Refusal:
+        """Change a booking's name, contacts, locale or answers; what is not said stays."""
+        try:
+            details = inputs.details(name, contacts, locale, answers)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._on_booking(
+            booking, lambda number: c.ChangeBooking(number, *details, by), idempotency_key
+        )
 
     async def claim(
         self,

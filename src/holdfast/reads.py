@@ -99,9 +99,7 @@ class Reads:
         found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
         if not found:
             return None
-        shaped = await self._shaped(await self.view(pool_id), found, secret=secret)
-        answers = await self._store.reader().rows("answers_of", pool_id, number)
-        return msgspec.structs.replace(shaped[0], answers=rows.mapping_of(answers[0][0]))
+        return (await self._shaped(await self.view(pool_id), found, secret=secret))[0]
 
     async def _shaped(self, view: View, raw: list[Row] | Any, *, secret: bool = False) -> list[Booking]:
         pool_id, now = view.pool.id, self._clock.now()

@@ -1,4 +1,5 @@
-"""What the outside sees of a pool's record: entries of its log, its openings, its messages and its figures.
+"""What the outside sees of a pool's record: entries of its log, its openings, its messages and its figures;
+and of an org, how and to whom else its messages are told.
 
 Like the shapes of pools and bookings these are values that turn into JSON as they are.
 """
@@ -64,6 +65,64 @@ class Message(msgspec.Struct, frozen=True):
     state: str
     attempts: int
     error: str
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """How a message fared with one of its targets."""
+
+    target: str
+    state: str
+    attempts: int
+    at: datetime
+    error: str
+
+
+class MessageFate(Message, frozen=True):
+    """A message, when it is due, and how it fared with each of its targets."""
+
+    due_at: datetime
+    deliveries: tuple[Delivery, ...]
+
+
+class Template(msgspec.Struct, frozen=True):
+    """One part of a kind of message in an org's own words."""
+
+    kind: str
+    language: str
+    part: str
+    text: str
+    by: str
+    updated_at: datetime
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """How one case of a kind of message reads."""
+
+    subject: str
+    text: str
+    html: str
+    sms: str
+
+
+class Webhook(msgspec.Struct, frozen=True):
+    """Where a program of an org is told, and the secret that messages to it are signed with."""
+
+    id: str
+    url: str
+    payload: str
+    kinds: tuple[str, ...]
+    secret: str
+    created_at: datetime
+
+
+class StaffContact(msgspec.Struct, frozen=True):
+    """Where somebody of staff is told what needs them."""
+
+    id: str
+    notifier: str
+    address: str
+    locale: str
+    created_at: datetime
 
 
 class QuotaUse(msgspec.Struct, frozen=True):
@@ -168,3 +227,12 @@ def message(row: Row) -> Message:
         attempts,
         error,
     )
+
+
+def message_fate(row: Row, deliveries: Sequence[Row]) -> MessageFate:
+    told = tuple(
+        Delivery(target, state, attempts, to_datetime(at), error)
+        for target, state, attempts, at, error in deliveries
+    )
+    known = msgspec.structs.asdict(message(row))
+    return MessageFate(**known, due_at=to_datetime(row[9]), deliveries=told)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast import ids, tokens
-from holdfast.clock import to_datetime
+from holdfast.clock import to_datetime, to_text
 from holdfast.core import line, model
 from holdfast.core.model import ENDED, OFFERED, WAITING, Instant, Party, Pool, Price
 from holdfast.core.policy import as_document
@@ -151,15 +151,19 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
         optional_datetime(b.confirmed_at),
         b.price,
-        Price(b.price.amount * b.quantity, b.price.currency) if b.price else None,
+        b.price and total_of(b.price, b.quantity),
         _placement(view, b),
-        {},
+        b.answers,
         to_datetime(b.created_at),
         to_datetime(b.updated_at),
         ids.booking_text(pool.id, b.split_from) if b.split_from else None,
         None if secret is None else tokens.edit_token(secret, booking_id),
         _live_offer(b, booking_id, secret) if b.state == OFFERED else None,
     )
+
+
+def total_of(price: Price | None, quantity: int) -> Price | None:
+    return Price(price.amount * quantity, price.currency) if price else None
 
 
 def with_tokens(booking: Booking, secret: str) -> Booking:
@@ -256,7 +260,7 @@ def refusal_shape(refusal: Refusal, pool: Pool) -> Refusal:
         elif name == "bookings":
             facts[name] = [ids.booking_text(pool.id, number) for number in value]
         elif name.endswith("_at"):
-            facts[name] = to_datetime(value).isoformat()
+            facts[name] = to_text(value)
         else:
             facts[name] = value
     return Refusal(refusal.code, refusal.sentence, refusal.field, facts)

@@ -48,7 +48,7 @@ class Ticker:
         self._tick = tick
         self._forget = forget
         self._forget_at: Instant = 0
-        self._forgetting: asyncio.Future[None] | None = None
+        self._forgetting: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
         self._next_at: Instant | None = None
         self._ticking: dict[int, asyncio.Task[None]] = {}
@@ -87,7 +87,7 @@ class Ticker:
                 ticks = await self._start_ticks()
                 if ticks:
                     await asyncio.wait(ticks, timeout=_PATIENCE_S)
-                await self._forget_old_keys()
+                self._forget_old_keys()
             except Closing:
                 return
             except Exception as error:  # noqa: BLE001  # without a ticker nothing would expire any more
@@ -107,13 +107,19 @@ class Ticker:
             log.warning("the clock is right again")
         self._leapt = bool(ahead)
 
-    async def _forget_old_keys(self) -> None:
+    def _forget_old_keys(self) -> None:
+        """Now and then, beside the ticks: there may be millions, and nobody's deadline waits for them."""
         now = self._clock.now()
-        if now >= self._forget_at:
+        if now >= self._forget_at and (self._forgetting is None or self._forgetting.done()):
             self._forget_at = now + _FORGET
-            # A task of its own: closing stops the ticker, but never a transaction in the middle.
-            self._forgetting = asyncio.ensure_future(self._forget(now - _KEPT))
-            await asyncio.shield(self._forgetting)
+            # Closing stops the ticker, but never a transaction in the middle.
+            self._forgetting = asyncio.create_task(self._forget_before(now - _KEPT))
+
+    async def _forget_before(self, before: Instant) -> None:
+        try:
+            await self._forget(before)
+        except Exception as error:  # noqa: BLE001  # they are forgotten the next time
+            log.warning("old idempotency keys could not be forgotten: %s", error)
 
     async def _sleep_until_due(self) -> None:
         self._woken.clear()

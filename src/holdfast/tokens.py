@@ -17,6 +17,7 @@ from typing import Final
 from holdfast.ids import BOOKING_LENGTH, booking_number
 
 _MAC_BYTES: Final = 16
+_MEMBER_LENGTH: Final = 17
 
 
 def new_secret() -> str:
@@ -58,6 +59,11 @@ def offer_of_token(secret: str, token: object) -> tuple[int, int, int] | None:
     return (*found, int(name[BOOKING_LENGTH:], 16)) if found else None
 
 
+def source(secret: str, address: str) -> str:
+    """A name for an address that does not tell it."""
+    return _mac(secret, "address", address)
+
+
 def form_token(secret: str, pool: str, name: str) -> str:
     """The token that goes with a form of ours for a pool; `name` says which form."""
     return f"{name}.{_mac(secret, 'form', f'{pool} {name}')}"
@@ -73,7 +79,14 @@ def form_of_token(secret: str, pool: str, token: str) -> str | None:
 
 
 def _mac(secret: str, purpose: str, name: str) -> str:
-    return hashlib.blake2b(f"{purpose}:{name}".encode(), key=_key(secret), digest_size=_MAC_BYTES).hexdigest()
+    mac = _keyed(secret, purpose).copy()
+    mac.update(name.encode())
+    return mac.hexdigest()
+
+
+@lru_cache(16)
+def _keyed(secret: str, purpose: str) -> hashlib.blake2b:
+    return hashlib.blake2b(f"{purpose}:".encode(), key=_key(secret), digest_size=_MAC_BYTES)
 
 
 @lru_cache(16)
@@ -85,3 +98,24 @@ def webhook_secret(secret: str, org: str, webhook: str, generation: int) -> str:
     """The secret that a webhook's messages are signed with; another generation has another."""
     raw = hashlib.blake2b(f"webhook:{org}:{webhook}:{generation}".encode(), key=_key(secret), digest_size=24)
     return "whsec_" + base64.b64encode(raw.digest()).decode()
+
+
+def invitation_token(secret: str, member: str, number: int) -> str:
+    """The token that lets a member choose a password; the next invitation has another."""
+    name = f"{member}{number:x}"
+    return f"{name}.{_mac(secret, 'invitation', name)}"
+
+
+def invitation_of_token(secret: str, token: object) -> tuple[str, int] | None:
+    """The (member, number) of a true invitation token."""
+    if not isinstance(token, str) or not token.isascii():
+        return None
+    name, _, mac = token.partition(".")
+    if not hmac.compare_digest(mac.encode(), _mac(secret, "invitation", name).encode()):
+        return None
+    return name[:_MEMBER_LENGTH], int(name[_MEMBER_LENGTH:], 16)
+
+
+def csrf_token(secret: str, session: bytes) -> str:
+    """What a page of ours says beside its session's cookie, and no page of others can know."""
+    return _mac(secret, "csrf", session.hex())

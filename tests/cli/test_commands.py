@@ -183,6 +183,10 @@ def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
     )
     cli("decline", ann)
     [opening] = cli.json("needs-you")
+    assert "refused (not_enough_room)" in cli("offer", ann, code=1)
+    assert "offered" in cli("offer", ann, "--opening", str(opening["number"]), "--staff", "Olga").lower()
+    cli("decline", ann)
+    [opening] = cli.json("needs-you")
     given = cli("book", "salon", "eve", "--opening", str(opening["number"]), "--staff", "Olga")
     assert given.startswith("Held chair for eve")
 

@@ -197,7 +197,15 @@ def test_every_command_and_option_has_a_sentence_and_an_example(path: str) -> No
 
 
 def test_short_help_is_not_cut_off(holdfast: Command) -> None:
-    for words in ((), ("pool",), ("pool", "units"), ("message",), ("webhook",), ("staff-contact",)):
+    for words in (
+        (),
+        ("pool",),
+        ("pool", "units"),
+        ("message",),
+        ("webhook",),
+        ("staff-contact",),
+        ("staff",),
+    ):
         assert "..." not in holdfast(*words, "--help").stdout.replace("[ARGS]...", "")
 
 

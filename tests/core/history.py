@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, Phase, settings
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
-from holdfast.core import fairness, line, promises
+from holdfast.core import line
 from holdfast.core.decide import decide
 from holdfast.core.evolve import evolve
 from holdfast.core.model import IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 from holdfast.core.work import Decision, Entry
+from holdfast.verify import fairness, promises
 
 START: Final[Instant] = 1_800_000_000_000
 SECOND: Final = 1_000
@@ -167,7 +168,7 @@ def state(view: View) -> dict[str, Any]:
     """What the log must tell: all of the pool but personal details and the next due time."""
     return {
         "pool": view.pool,
-        "bookings": {b.number: b._replace(party=forgotten(b.party)) for b in view.bookings.values()},
+        "bookings": {number: logged(booking) for number, booking in view.bookings.items()},
         "line": list(view.added),
         "tallies": view.tallies,
         "units": view.units,
@@ -181,8 +182,9 @@ def state(view: View) -> dict[str, Any]:
     }
 
 
-def forgotten(party: Party) -> Party:
-    return Party(party.id, tags=party.tags, attributes=party.attributes)
+def logged(booking: Booking) -> Booking:
+    party = booking.party
+    return booking._replace(party=Party(party.id, tags=party.tags, attributes=party.attributes), answers={})
 
 
 def members(view: View) -> list[int]:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import book, evolve, fairness, fill, line, pools, promises, room, search
+from holdfast.core import book, evolve, fill, line, pools, room, search
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core.model import Quota
 from holdfast.core.view import View
 from holdfast.core.work import Work
+from holdfast.verify import fairness, promises
 from tests.core.history import HOUR, HUNT, MINUTE, START
 from tests.core.test_promises import Histories
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait

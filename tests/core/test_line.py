@@ -8,13 +8,14 @@ import pytest
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
-from holdfast.core import line, promises
+from holdfast.core import line
 from holdfast.core.decide import decide
 from holdfast.core.model import OFFERED, WAITING, Party, Pool, Quota
 from holdfast.core.policy import PRESETS, PRIORITY_MAX, Policy, make
 from holdfast.core.reference import ALPHABET, reference
 from holdfast.core.view import View
 from holdfast.core.work import Decision
+from holdfast.verify import promises
 from tests.core.history import START, waiting
 
 INT64 = range(-(2**63), 2**63)

@@ -212,11 +212,25 @@ class Histories(RuleBasedStateMachine):
         number = self.history.booking(pick, (OFFERED,))
         self.history.do(c.Decline(number, live_seq(self.history.view, number) if named else None))
 
+    @some(WAITING, OFFERED, HELD, CONFIRMED)
+    @rule(pick=picks, name=st.sampled_from([None, "", "Ann"]), diet=st.sampled_from([None, "", "vegan"]))
+    def change_details(self, pick: int, name: str | None, diet: str | None) -> None:
+        answers = None if diet is None else {"diet": diet}
+        self.history.do(c.ChangeBooking(self.history.booking(pick), name, answers=answers))
+
     # Staff.
 
     @rule(
         kind=st.sampled_from(
-            [c.Confirm, c.Cancel, c.Extend, c.Decline, c.GiveOffer, partial(c.Move, to="up")]
+            [
+                c.Confirm,
+                c.Cancel,
+                c.Extend,
+                c.Decline,
+                c.GiveOffer,
+                partial(c.ChangeBooking, name="X"),
+                partial(c.Move, to="up"),
+            ]
         ),
         number=st.integers(0, 12),
     )

@@ -8,13 +8,14 @@ from typing import Any
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core import events as e
-from holdfast.core import evolve, promises
+from holdfast.core import evolve
 from holdfast.core import policy as policies
 from holdfast.core.model import Party, Pool, Quota
 from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 from holdfast.core.work import Decision
+from holdfast.verify import promises
 from tests.core.history import START
 
 ANN, BEA, CYD, DAN = (Party(name) for name in ("Ann", "Bea", "Cyd", "Dan"))

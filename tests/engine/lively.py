@@ -79,9 +79,10 @@ class Lively:
                 self.change_units,
                 self.resolve,
                 self.staff_offers,
+                self.change_details,
                 self.later,
             ],
-            [34, 16, 14, 10, 3, 8, 4, 4, 6, 2, 7],
+            [34, 16, 14, 10, 3, 8, 4, 4, 6, 2, 3, 7],
         )[0]
         answer = await what(pick.choice(self.pools))
         if answer is not None and type(answer).__name__ != "Refusal":
@@ -179,6 +180,11 @@ class Lively:
     async def staff_offers(self, pool: str) -> Any:
         found = await self.some(pool, "waiting")
         return found and await self.hf.offer(found.id, why="a favour")
+
+    async def change_details(self, pool: str) -> Any:
+        found = await self.some(pool, *IN_PLAY)
+        said = {"diet": self.random.choice(["vegan", "'; DROP TABLE pools; --"])}
+        return found and await self.hf.change_booking(found.id, answers=said)
 
     async def later(self, pool: str) -> Any:
         minutes = self.random.choices([1, 5, 11, 20, 300, 1_500], [20, 20, 30, 10, 3, 3])[0]

@@ -86,6 +86,33 @@ async def test_a_key_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytes
     assert outcome(await other) == "idempotency_mismatch"
 
 
+async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long batches follow each other without a pause, what is remembered does not grow."""
+    granted(await hf.create_pool("stadium", preset="checkout", quotas={"main": 1_000}))
+    granted(await hf.book("stadium", "first"))
+    make, batches = hf.engine._batch, []
+
+    def made(jobs: Any) -> Any:
+        batches.append(make(jobs))
+        return batches[-1]
+
+    monkeypatch.setattr(hf.engine, "_batch", made)
+
+    async def caller(name: int) -> None:
+        for n in range(20):
+            granted(await hf.book("stadium", f"{name} {n}", idempotency_key=f"{name} {n}"))
+
+    await slowly(hf, monkeypatch)
+    before = hf.engine.batches_ahead
+    # While some wait for their answers, others ask: the chain never ends.
+    some = await soon(asyncio.gather(*(caller(name) for name in range(4))))
+    await asyncio.gather(some, *(caller(name) for name in range(4, 8)))
+    assert hf.engine.batches_ahead - before >= 40
+    assert max(len(batch._kept_before) for batch in batches) <= 8
+
+
 async def test_seats_given_by_the_batch_before_are_gone(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:

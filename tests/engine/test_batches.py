@@ -115,20 +115,21 @@ async def test_a_command_that_cannot_be_decided_fails_alone(
 
 
 async def test_a_command_that_the_database_refuses_fails_alone(
-    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
+    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A row breaks a constraint: the transaction is lost, and all but the one to blame are done anew."""
-    inserted = rows.inserted
+    held = rows.held
 
-    def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = inserted(pool_id, booking)
+    def broken(pool_id: int, booking: Any, source: str | None = None) -> tuple[Any, ...]:
+        row = held(pool_id, booking, source)
         return (*row[:7], 0, *row[8:]) if booking.party.id == "poison" else row
 
-    monkeypatch.setattr(rows, "inserted", broken)
+    monkeypatch.setattr(rows, "held", broken)
     got = await among(hf, "ann", "bea", "poison", "cyd", "dan")
     error = got.pop("poison")
     assert isinstance(error, CommandFailed)
     assert "booking_quantity" in str(error)
+    assert "poison" not in f"{error} {caplog.text}", "whose row it is, is not for the log"
     assert [booking.state for booking in got.values()] == ["held"] * 4
     assert [b.party.id for b in granted(await hf.bookings("hot"))] == ["ann", "bea", "cyd", "dan"]
     assert await ask(database_url, "SELECT max(log_seq) FROM pools WHERE key = 'hot'") == [(5,)]
@@ -139,13 +140,13 @@ async def test_a_command_that_the_database_refuses_fails_alone(
 async def test_a_failure_in_one_pool_does_not_touch_another(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inserted = rows.inserted
+    held = rows.held
 
-    def broken(pool_id: int, booking: Any) -> tuple[Any, ...]:
-        row = inserted(pool_id, booking)
+    def broken(pool_id: int, booking: Any, source: str | None = None) -> tuple[Any, ...]:
+        row = held(pool_id, booking, source)
         return (*row[:8], "lost", *row[9:]) if booking.party.id == "poison" else row
 
-    monkeypatch.setattr(rows, "inserted", broken)
+    monkeypatch.setattr(rows, "held", broken)
     answers = await asyncio.gather(
         *(hf.book("cold", f"party {n}") for n in range(5)),
         hf.book("hot", "poison"),

@@ -142,3 +142,55 @@ async def test_the_ticker_says_when_the_clock_is_right_again(
         await until(lambda: told("86,400 seconds behind"))
         leap = 0
         await until(lambda: told("the clock is right again"))
+
+
+async def with_a_node_that_starts_wrong(url: str, off: int) -> tuple[dict[str, int], int, int]:
+    """Ten holds, and a node whose machine never had the right time: their states, its alarm, its error."""
+    wall = clocks._wall
+    async with Holdfast.open(url, secret=SECRET, ticker=False) as right:
+        granted(await right.create_pool("gig", preset="checkout", quotas={"main": 10}))
+        for n in range(10):
+            granted(await right.book("gig", f"party {n}"))
+        clock = SystemClock(lambda: wall() + off)
+        async with Holdfast.open(url, clock=clock, secret=SECRET) as wrong:
+            await wrong.tick()
+            granted(await wrong.cancel(granted(await right.bookings("gig"))[0].id))
+            stats = granted(await wrong.stats("gig"))
+            return dict(stats.bookings), stats.clock_ahead_s, clock.now() - wall()
+
+
+@pytest.mark.parametrize("off", [HOUR, DAY])
+async def test_a_node_that_starts_with_its_clock_ahead_ends_nothing(postgres_url: str, off: int) -> None:
+    """It goes by the database's clock, and the alarm is raised until its own is set right."""
+    states, ahead, by = await with_a_node_that_starts_wrong(postgres_url, off)
+    assert states == {"held": 9, "cancelled": 1}
+    assert abs(ahead - off // 1000) <= 1
+    assert abs(by) < LEAP
+
+
+async def test_a_node_that_starts_behind_keeps_its_time_and_raises_the_alarm(postgres_url: str) -> None:
+    """Nothing can end too early by it; what is later in a pool counts there anyway."""
+    states, ahead, _ = await with_a_node_that_starts_wrong(postgres_url, -HOUR)
+    assert (states, ahead) == ({"held": 9, "cancelled": 1}, -3_600)
+
+
+def test_a_clock_that_started_ahead_and_is_set_right_raises_no_alarm_any_more() -> None:
+    machine = Machine()
+    clock, right = machine.clock(), machine.set_by + machine.steady
+    machine.set_by += DAY
+    clock.start_no_later_than(right)
+    for _ in range(2):
+        machine.steady += BELIEVED_AFTER
+        assert (clock.now() - right, clock.ahead_s) == (machine.steady - 500, DAY // 1000)
+    machine.set_by -= DAY
+    assert (clock.now() - right, clock.ahead_s) == (machine.steady - 500, 0)
+    machine.steady += 5_000
+    assert (clock.now() - right, clock.ahead_s) == (machine.steady - 500, 0)
+
+
+@pytest.mark.parametrize("off", [0, 1, LEAP, -LEAP, -DAY])
+def test_a_clock_that_is_not_ahead_keeps_its_time(off: int) -> None:
+    machine = Machine()
+    clock = machine.clock()
+    clock.start_no_later_than(machine.set_by + machine.steady - off)
+    assert (clock.now(), clock.ahead_s) == (machine.set_by + machine.steady, 0)

@@ -269,3 +269,27 @@ async def test_a_full_disk_of_the_server_is_a_clear_error_and_nothing_is_half_do
     await ask(postgres_url, "DROP TRIGGER no_space ON log")
     granted(await hf.book("hall", "Ann"))
     assert len(bookings(await untouched(postgres_url))) == 1
+
+
+async def test_while_the_database_is_silent_nobody_waits_behind_all_the_others(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every batch finds out anew that nobody answers; who stands behind many of them is told all the same."""
+    monkeypatch.setattr(engines, "BATCH_MAX", 10)
+    monkeypatch.setattr("holdfast.engine._HALVED", 10)
+    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3.0)
+    async with (
+        proxied(postgres_url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+    ):
+        granted(await hf.create_pool("hall", quotas={"main": 1_000}, preset="course_section"))
+        granted(await hf.book("hall", "first"))
+        proxy.stall()
+        async with asyncio.timeout(10):
+            asked = [hf.book("hall", f"party {n}", idempotency_key=f"{n}") for n in range(200)]
+            answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert {type(answer) for answer in answers} <= {Unavailable, OutcomeUnknown}
+        proxy.flow()
+        asked = [hf.book("hall", f"party {n}", idempotency_key=f"{n}") for n in range(200)]
+        assert {outcome(answer) for answer in await asyncio.gather(*asked)} == {"held"}
+    assert len(bookings(await untouched(postgres_url))) == 201

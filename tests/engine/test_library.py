@@ -113,12 +113,12 @@ async def about_messages(hf: Told) -> None:
     await hf.drop_template("offer", "en", "subject")
     webhook = await hf.add_webhook("https://example.org/hook", kinds=["offer"])
     await hf.add_webhook("gopher://example.org")
-    await hf.rotate_webhook(webhook["id"])
+    await hf.rotate_webhook(webhook.id)
     await hf.webhooks()
-    await hf.remove_webhook(webhook["id"])
+    await hf.remove_webhook(webhook.id)
     contact = await hf.add_staff_contact("email", "desk@example.org")
     await hf.staff_contacts()
-    await hf.remove_staff_contact(contact["id"])
+    await hf.remove_staff_contact(contact.id)
 
 
 async def told(url: str, monkeypatch: pytest.MonkeyPatch, *, sync: bool) -> Told:

@@ -75,6 +75,45 @@ async def test_an_earlier_deadline_wakes_a_ticker_that_sleeps_for_longer(databas
         await until(lambda: is_in(hf, sooner, "expired"))
 
 
+async def test_holds_expire_while_old_keys_are_being_forgotten(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a busy day there are millions of them, and they are forgotten a thousand at a time."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+
+        async def forget(before: int) -> None:
+            reached.set()
+            await go_on.wait()
+
+        monkeypatch.setattr(hf.engine, "forget_requests", forget)
+        await hf.ticker.start()
+        ann = await hold(hf, "chair")
+        await until(lambda: is_in(hf, ann, "expired"))
+        await reached.wait()
+        bea = await hold(hf, "sofa")
+        try:
+            await until(lambda: is_in(hf, bea, "expired"))
+        finally:
+            go_on.set()
+
+
+async def test_that_old_keys_cannot_be_forgotten_is_told_and_stops_nothing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+
+        async def forget(before: int) -> None:
+            raise RuntimeError("no more space")
+
+        monkeypatch.setattr(hf.engine, "forget_requests", forget)
+        await hf.ticker.start()
+        for pool in ("chair", "sofa"):
+            held = await hold(hf, pool)
+            await until(lambda held=held: is_in(hf, held, "expired"))
+        assert "no more space" in caplog.text
+
+
 async def test_an_earlier_deadline_of_another_process_wakes_the_ticker(database_url: str) -> None:
     """Only the other process has a ticker; it sleeps until it hears of the new deadline, or looks."""
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
@@ -281,22 +320,22 @@ async def test_a_listening_connection_that_dies_in_silence_is_noticed(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Long before the look that a ticker takes every half a minute."""
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 0.2)
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_DEADLINE_S", 0.3)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.2)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_DEADLINE_S", 0.3)
     assert await heard_after_silence(postgres_url, 10)
 
 
 async def test_control_without_a_pulse_nobody_notices(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 3_600)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 3_600)
     assert not await heard_after_silence(postgres_url, 4)
 
 
 async def test_a_pulse_does_not_disturb_a_connection_that_is_there(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.store._PULSE_S", 0.01)
+    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.01)
     async with (
         Holdfast.open(postgres_url, secret=SECRET) as hf,
         Holdfast.open(postgres_url, secret=SECRET, ticker=False) as elsewhere,

@@ -137,6 +137,18 @@ def test_a_declined_offer_goes_on_at_once(admin: Client) -> None:
     assert admin.booking(ann["id"])["state"] == "offered"
 
 
+def test_what_came_back_is_offered_by_its_number(admin: Client) -> None:
+    admin.pool("came-back", preset="last_minute")
+    olga, ann = admin.book("came-back", "olga"), admin.book("came-back", "ann")
+    admin.act(olga["id"], "cancel")
+    admin.act(ann["id"], "decline")
+    assert admin.act(ann["id"], "offer", expect=409)["code"] == "not_enough_room"
+    for wrong in (True, "1", -1, 1.0, 2**63):
+        assert admin.act(ann["id"], "offer", {"opening": wrong}, expect=422)["field"] == "opening"
+    number = admin.ask("GET", "/v1/pools/came-back/openings")["items"][0]["number"]
+    assert admin.act(ann["id"], "offer", {"opening": number, "why": "asked again"})["state"] == "offered"
+
+
 def test_staff_move_people_and_offer_out_of_turn(admin: Client) -> None:
     admin.pool("queue", 1)
     held = admin.book("queue", "olga")

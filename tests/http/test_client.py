@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast import Refusal, granted
+from holdfast import Refusal, client, granted
 from holdfast.changes import BookingChange
 from holdfast.client import AsyncClient, Client, ClientError, Forbidden, NotReached
 from tests.http.server import Client as Admin
@@ -54,9 +56,60 @@ def test_a_program_without_an_event_loop(server: Server, admin: Admin) -> None:
 
 
 def test_both_clients_have_the_same_methods() -> None:
-    public = {name for name in vars(AsyncClient) if not name.startswith("_")}
+    public = {name for name in dir(AsyncClient) if not name.startswith("_")}
     assert public <= {name for name in dir(Client) if not name.startswith("_")}
     assert len(public) > 25
+
+
+def test_every_operation_has_a_method(admin: Admin) -> None:
+    """Each is asked for by some method: its path stands in the client, and its verb beside it."""
+    sources = Path(client.__file__).parent.glob("*.py")
+    text = "".join(path.read_text() for path in sources)
+    asked = {
+        (found["verb"], re.sub(r"\{[^}]*\}", "{}", found["path"]))
+        for found in re.finditer(r'"(?P<verb>GET|POST|PUT|PATCH|DELETE)",\s*f?"(?P<path>/v1/[^"?]*)"', text)
+    }
+    named = re.finditer(r'path = f?"(?P<path>/v1/[^"?]*)"(?P<rest>.*?)\n\n', text, re.DOTALL)
+    for found in named:
+        verbs = re.findall(r'"(GET|POST|PUT|PATCH|DELETE)", path', found["rest"])
+        asked |= {(verb, re.sub(r"\{[^}]*\}", "{}", found["path"])) for verb in verbs}
+    asked |= {("POST", f"/v1/bookings/{{}}/{act}") for act in re.findall(r'_act\(booking, "(\w+)"', text)}
+    asked |= {("POST", f"/v1/{noun}/{{}}/decline") for noun in ("offers", "bookings")} | {
+        ("GET", "/v1/stream")
+    }
+    there = {
+        (verb.upper(), re.sub(r"\{\w+\}", "{}", path))
+        for path, verbs in admin.ask("GET", "/openapi.json")["paths"].items()
+        if path.startswith("/v1/")
+        for verb in verbs
+    }
+    assert there - asked == {("GET", "/v1/clock"), ("POST", "/v1/clock"), ("GET", "/v1/stats")}
+
+
+def test_a_member_signs_in_with_the_client(server: Server, admin: Admin) -> None:
+    with Client(server.base, key_of(admin)) as hf:
+        olga = granted(hf.add_member("olga@example.org", "Olga", "admin"))
+        assert olga.invitation is not None
+        assert [member.id for member in granted(hf.members()).items] == [olga.id]
+    with Client(server.base) as hf:
+        begun = granted(hf.accept_invitation(olga.invitation.token, "correct horse battery"))
+        assert begun.member.state == "active"
+        granted(hf.create_pool("by-a-member", quotas={"main": 1}))
+        assert granted(hf.log("by-a-member")).items[0].by == "staff:Olga"
+        eve = granted(hf.add_member("eve@example.org", "Eve", "read"))
+        assert granted(hf.change_member(eve.id, role="staff")).role == "staff"
+        assert granted(hf.invite_member(eve.id)).invitation != eve.invitation
+        assert granted(hf.sign_out_member(eve.id)).ended == 0
+        assert granted(hf.remove_member(eve.id)).id == eve.id
+        assert isinstance(hf.member(eve.id), Refusal)
+        granted(hf.change_password("correct horse battery", "quite another password"))
+        assert granted(hf.session()).csrf_token == begun.csrf_token
+        assert granted(hf.sign_out(everywhere=True)).ended == 1
+        with pytest.raises(Forbidden):
+            hf.session()
+        with pytest.raises(Forbidden):
+            hf.sign_in("olga@example.org", "correct horse battery")
+        assert granted(hf.sign_in("olga@example.org", "quite another password")).member.id == olga.id
 
 
 async def test_an_answer_that_was_lost_is_asked_for_again_and_done_once(server: Server, admin: Admin) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -90,6 +91,13 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
         ("GET", "/v1/keys", {"admin"}),
         ("POST", "/v1/keys", {"admin"}),
         ("DELETE", "/v1/keys/any", {"admin"}),
+        ("GET", "/v1/members", {"admin"}),
+        ("POST", "/v1/members", {"admin"}),
+        ("GET", "/v1/members/any", {"admin"}),
+        ("PATCH", "/v1/members/any", {"admin"}),
+        ("DELETE", "/v1/members/any", {"admin"}),
+        ("POST", "/v1/members/any/invite", {"admin"}),
+        ("DELETE", "/v1/members/any/sessions", {"admin"}),
     ],
 )
 def test_each_role_may_do_what_it_may(
@@ -112,11 +120,16 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     admin.act(olga["id"], "cancel")
     token = admin.booking(ann["id"])["offer"]["token"]
     key = admin.ask("GET", "/v1/keys")["items"][0]["id"]
+    body = {"email": "wei@example.org", "name": "Wei", "role": "staff"}
+    member = admin.ask("POST", "/v1/members", body, expect=201)
+    origin = admin.ask("PUT", "/v1/origins", {"origin": "https://example.org"})
     names = {
         "pool": [pool["id"], pool["key"]],
         "booking": [ann["id"], ann["reference"], ann["edit_token"]],
         "token": [token],
         "key": [key],
+        "member": [member["id"]],
+        "origin": [origin["id"]],
         "opening": ["1"],
         "label": ["a"],
     }
@@ -133,6 +146,8 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     for path, operations in document["paths"].items():
         if not path.startswith("/v1/") or "{" not in path:
             continue
+        # What is not named here is not looked for there.
+        assert set(re.findall(r"\{(\w+)\}", path)) <= set(names), path
         for method, operation in operations.items():
             for spelled in spellings(path, names):
                 answer = other_org.request(
@@ -149,6 +164,10 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     assert other_org.ask("GET", f"/v1/bookings?pool={pool['id']}", expect=404)
     assert other_org.ask("GET", f"/v1/bookings?cursor={ann['id']}")["items"] == []
     assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
+    assert other_org.ask("GET", "/v1/members")["items"] == []
+    assert other_org.ask("GET", "/v1/origins")["items"] == []
+    shown = admin.ask("GET", f"/v1/members/{member['id']}")
+    assert shown == member | {"invitation": None}
     assert admin.ask("GET", "/v1/pools/secret-gig/log?limit=500") == before
     assert admin.ask("POST", f"/v1/offers/{token}/claim")["state"] == "confirmed"
     # What is there and another's is told in the very words of what is not there at all.

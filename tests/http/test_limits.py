@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.http.limits import Buckets
+from holdfast.http.limits import Buckets, whose
 from tests.http.server import Client, Server, make_key, serving
 
 LIMITS = {
@@ -177,3 +177,12 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(module_url: str) -> Non
         assert server.process is not None
         assert server.process.wait(20) == 2
         assert "HOLDFAST_RATE_PER_KEY must be a whole number" in server.log()
+
+
+def test_a_whole_network_of_addresses_is_one_of_somebody() -> None:
+    one, other, far = "2001:db8:1:2::3", "2001:db8:1:2:ffff::9", "2001:db8:1:3::3"
+    assert whose(one) == whose(other) != whose(far)
+    assert whose("fe80::1%eth0") == whose("fe80::2")
+    assert whose("::ffff:192.0.2.1") == whose("192.0.2.1") == "192.0.2.1"
+    assert whose("192.0.2.1") != whose("192.0.2.2")
+    assert whose("no address") == "no address"

@@ -206,3 +206,23 @@ def test_a_stop_finishes_what_was_accepted(database_url: str) -> None:
     assert key_shown["last_used_at"] is not None
     # A connection that waited idle for its next request may see it refused; none may lose an answer.
     assert len(there) - len(answered) <= len(cut_off)
+
+
+def test_hoarding_is_limited_over_all_nodes(request: pytest.FixtureRequest) -> None:
+    """One address gets so many holds, however its requests are spread; and a restart forgets nothing."""
+    few = {"holdfast_holds_per_address_max": "4", "holdfast_rate_per_address": "0"}
+    with fresh_database(request.getfixturevalue("postgres_server_url")) as url:
+        admin, public = make_key(url), make_key(url, "public")
+        with serving(url, **few) as one, serving(url, **few) as two, one.client(admin) as client:
+            client.pool("tickets", 100, "checkout")
+            bodies = [{"party": f"bot {n}"} for n in range(50)]
+            path = "/v1/pools/tickets/bookings"
+            answers = asyncio.run(post_all([one, two], public, path, bodies))
+            assert Counter(answer.status_code for answer in answers) == {201: 4, 429: 46}
+            assert all(
+                int(answer.headers["retry-after"]) > 0 for answer in answers if answer.status_code == 429
+            )
+            two.kill()
+        with serving(url, **few) as again:
+            (answer,) = asyncio.run(post_all([again], public, path, [{"party": "bot"}]))
+            assert answer.status_code == 429

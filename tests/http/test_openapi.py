@@ -33,20 +33,37 @@ def test_every_example_is_accepted(admin: Client, document: Any) -> None:
     assert sent >= 3
 
 
-def schemathesis(server: Server, admin: Client, tmp_path: Path, document: Any, *options: str) -> Any:
-    """Run it against the service with names that are really there."""
+def signed_in(admin: Client, member: Client) -> None:
+    """Let somebody sign in, and say what a page of ours would say."""
+    body = {"email": "pia@example.org", "name": "Pia", "role": "read"}
+    token = admin.ask("POST", "/v1/members", body, expect=201)["invitation"]["token"]
+    body = {"token": token, "password": "correct horse battery"}
+    begun = member.ask("POST", "/v1/session/invitation", body, expect=201)
+    member.headers["X-CSRF-Token"] = begun["csrf_token"]
+    member.headers["Cookie"] = f"holdfast_session={member.cookies['holdfast_session']}"
+
+
+def names_there(admin: Client) -> dict[str, str]:
+    """Names of what is really there."""
+    admin.pool("there")
     olga = admin.book("there", "olga")
     ann = admin.book("there", "ann")
     admin.act(olga["id"], "cancel")
-    token = admin.booking(ann["id"])["offer"]["token"]
-    names = {
+    return {
         "pool": "there",
         "booking": ann["id"],
-        "token": token,
+        "token": admin.booking(ann["id"])["offer"]["token"],
         "label": "a",
         "opening": "1",
         "key": "none",
+        "member": "none",
     }
+
+
+def schemathesis(
+    server: Server, client: Client, tmp_path: Path, document: Any, names: dict[str, str], *options: str
+) -> Any:
+    """Run it against the service, as this client would ask."""
     config = tmp_path / "schemathesis.toml"
     lines = [f'"path.{name}" = {json.dumps(value)}' for name, value in names.items()]
     config.write_text("[parameters]\n" + "\n".join(lines) + "\n")
@@ -59,7 +76,10 @@ def schemathesis(server: Server, admin: Client, tmp_path: Path, document: Any, *
         "run",
         str(file),
     ]
-    command += ["--url", server.base, "-H", f"Authorization: {admin.headers['authorization']}"]
+    command += ["--url", server.base]
+    for header in ("Authorization", "Cookie", "X-CSRF-Token"):
+        if header in client.headers:
+            command += ["-H", f"{header}: {client.headers[header]}"]
     command += [
         "--checks",
         "all",
@@ -75,13 +95,18 @@ def schemathesis(server: Server, admin: Client, tmp_path: Path, document: Any, *
 def test_no_lie_in_the_document_and_no_server_error(
     server: Server, admin: Client, document: Any, tmp_path: Path
 ) -> None:
-    admin.pool("there")
+    names = names_there(admin)
     # Every boundary that the document speaks of on one database, and anything at all on the other.
     phases = "coverage" if server.url.startswith("sqlite") else "fuzzing"
     options = ("--phases", phases, "--max-examples", "4")
-    found = schemathesis(server, admin, tmp_path, document, *options)
+    found = schemathesis(server, admin, tmp_path, document, names, *options, "--exclude-tag", "session")
     assert found.returncode == 0, found.stdout
     assert "401" not in found.stdout
+    # Who has a key has no session: these are asked by somebody who signed in, until they sign out.
+    with server.client() as member:
+        signed_in(admin, member)
+        found = schemathesis(server, member, tmp_path, document, names, *options, "--include-tag", "session")
+    assert found.returncode == 0, found.stdout
     assert '"level":"error"' not in server.log()
     assert admin.ask("GET", "/readyz")["status"] == "ready"
 

@@ -105,6 +105,19 @@ def test_changes_are_told_as_they_happen(server: Server, admin: Client, reader: 
         assert seen["booking"]["offer"] is None
 
 
+def test_who_watches_with_a_key_that_is_revoked_is_told_nothing_more(server: Server, admin: Client) -> None:
+    admin.pool("secret")
+    made = admin.ask("POST", "/v1/keys", {"role": "read", "name": "a watcher"}, expect=201)
+    with server.client(made["secret"]) as client, listening(server, client) as listener:
+        listener.wait("ready")
+        admin.book("secret", "ann")
+        listener.wait("booking", of("ann"))
+        admin.ask("DELETE", f"/v1/keys/{made['id']}")
+        admin.book("secret", "bea")
+        assert listener.ended.wait(10), "it goes on for ever"
+        assert not [data for kind, data in listener.messages if kind == "booking" and of("bea")(data)]
+
+
 def test_what_timers_do_is_told_too(server: Server, admin: Client) -> None:
     admin.pool("timed", 1, "checkout")
     with listening(server, admin, path="/v1/stream?pool=timed") as listener:

@@ -12,9 +12,9 @@ from holdfast import Booking, Holdfast, Refusal, granted
 from holdfast.errors import OutcomeUnknown
 from holdfast.keeping import erasure
 from holdfast.store.base import Transaction
-from holdfast.store.postgres import store as postgres
 from tests.database import SECRET, ask, dump, opened
 from tests.engine.proxy import proxied
+from tests.engine.staging import without_lock
 from tests.verified import assert_verified, verified
 
 ANN = {
@@ -225,9 +225,7 @@ async def test_control_without_the_lock_the_log_forks(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where nobody locks the pool, two writers chain to the same end. On SQLite there is but one writer."""
-    query = postgres.QUERIES["wait_for_pools"]
-    assert "FOR UPDATE" in query
-    monkeypatch.setitem(postgres.QUERIES, "wait_for_pools", query.replace("FOR UPDATE", ""))
+    without_lock(monkeypatch, postgres_url)
     redact, reached, go_on = erasure._redact_log, asyncio.Event(), asyncio.Event()
 
     async def waits(*args: Any) -> Any:

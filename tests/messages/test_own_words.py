@@ -32,22 +32,22 @@ async def test_what_is_said_instead_is_what_is_sent(hf: Holdfast) -> None:
     granted(await hf.set_template("offer", "en", "body", text, by="staff:Olga"))
     granted(await hf.set_template("offer", "en", "sms", "Quick, {{ link }}"))
     first, _, late = granted(await hf.preview("offer"))
-    assert "Dear ANN,\n\n10 minutes left." in first["text"]
-    assert "Dear ANN," in first["html"]
-    assert first["sms"].startswith("Quick, https://")
-    assert "Gone." in late["text"]
-    assert "Dear" not in granted(await hf.preview("offer", "de"))[0]["text"]
+    assert "Dear ANN,\n\n10 minutes left." in first.text
+    assert "Dear ANN," in first.html
+    assert first.sms.startswith("Quick, https://")
+    assert "Gone." in late.text
+    assert "Dear" not in granted(await hf.preview("offer", "de"))[0].text
     kept = await hf.templates()
-    assert [(it["part"], it["by"]) for it in kept] == [("body", "staff:Olga"), ("sms", "staff")]
+    assert [(it.part, it.by) for it in kept] == [("body", "staff:Olga"), ("sms", "staff")]
     assert await hf.drop_template("offer", "en", "body") is True
     assert await hf.drop_template("offer", "en", "body") is False
-    assert "Dear" not in granted(await hf.preview("offer"))[0]["text"]
+    assert "Dear" not in granted(await hf.preview("offer"))[0].text
 
 
 async def test_words_can_be_tried_out_without_being_kept(hf: Holdfast) -> None:
     shown = granted(await hf.preview("confirmed", "fi", own={"subject": "Nähdään: {{ pool }}"}))
-    assert shown[0]["subject"] == "Nähdään: Saturday yoga"
-    assert "data:image/png;base64," in shown[0]["html"]
+    assert shown[0].subject == "Nähdään: Saturday yoga"
+    assert "data:image/png;base64," in shown[0].html
     assert await hf.templates() == []
     wrong = await hf.preview("confirmed", "fi", own={"subject": "{{ oops }}"})
     assert isinstance(wrong, Refusal)

@@ -11,12 +11,12 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from holdfast.core import promises
 from holdfast.messages import letter, segments
 from holdfast.messages.context import Speech
 from holdfast.messages.languages import LANGUAGES, language_of, region_of
 from holdfast.messages.sample import CASES, NOW, samples
 from holdfast.messages.wording import KINDS
+from holdfast.verify import promises
 
 EVERY = [(kind, language) for kind in KINDS for language in LANGUAGES]
 BASE = "https://seats.example.org"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.webhook import WebhookNotifier
 from holdfast.notifiers.webhook.guard import Guard, is_public
 from holdfast.tokens import webhook_secret
-from tests.notifiers.servers import Receiver, receiver
+from tests.notifiers.servers import Receiver, free_port, receiver
 
 SECRET = webhook_secret("a secret of the tests", "default", "wh1", 1)
 
@@ -36,6 +37,16 @@ def message(url: str) -> Outgoing:
 
 def anywhere() -> WebhookNotifier:
     return WebhookNotifier(Guard(allows_private=True))
+
+
+async def test_where_a_message_goes_is_not_logged(hook: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+    """An address of a webhook is often a secret by itself."""
+    with caplog.at_level(logging.DEBUG):
+        await anywhere().send(message(hook.url + "/in/path-secret"))
+        with pytest.raises(Temporary):
+            await anywhere().send(message(f"http://127.0.0.1:{free_port()}/in/path-secret"))
+    assert "httpcore2" in caplog.text
+    assert "path-secret" not in caplog.text
 
 
 async def test_a_receiver_can_tell_that_it_was_us(hook: Receiver) -> None:

@@ -225,11 +225,11 @@ async def test_a_message_is_dead_after_its_last_try_and_can_be_replayed(post: Po
     assert await post.outbox.send_due() == 0
     post.mail.up()
     again = granted(await post.hf.replay(dead[0].id))
-    assert (again["state"], again["attempts"]) == ("pending", 0)
+    assert (again.state, again.attempts) == ("pending", 0)
     assert await post.outbox.send_due() == 1
     told = granted(await post.hf.message(dead[0].id))
-    assert told["state"] == "sent"
-    assert [(it["target"], it["state"]) for it in told["deliveries"]] == [("email", "sent")]
+    assert told.state == "sent"
+    assert [(it.target, it.state) for it in told.deliveries] == [("email", "sent")]
     assert granted(await post.hf.dead_letters()) == []
 
 
@@ -258,7 +258,7 @@ async def test_a_replay_tells_only_those_who_were_not_reached(
     await post.outbox.send_due()
     (dead,) = granted(await post.hf.dead_letters())
     told = granted(await post.hf.message(dead.id))
-    assert [it["state"] for it in told["deliveries"]] == ["sent", "dead"]
+    assert [it.state for it in told.deliveries] == ["sent", "dead"]
     hook.status = 200
     granted(await post.hf.replay(dead.id))
     await post.outbox.send_due()

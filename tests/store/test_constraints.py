@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.accounts.members import Members
 from holdfast.keys import Keys
 from holdfast.store.queries import load_migrations
 from tests.database import Ask, asking, dialect_of, opened
@@ -29,6 +30,11 @@ BOOKING = """
 KEY = """
     INSERT INTO api_keys (id, org, name, role, digest, hint, request, created_at)
     SELECT 'another', org, name, role, {digest}, hint, {request}, created_at FROM api_keys
+"""
+
+MEMBER = """
+    INSERT INTO members (id, org, email, name, role, invitation, created_at)
+    SELECT 'another', org, {email}, {name}, role, invitation, created_at FROM members
 """
 
 
@@ -86,6 +92,9 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
         "api_keys.org, api_keys.request",
     ),
     "key_role": ("UPDATE api_keys SET role = 'emperor'", None),
+    "member_email_once": (MEMBER.format(email="email", name="'Eve'"), "members.org, members.email"),
+    "member_name_once": (MEMBER.format(email="'eve@example.org'", name="name"), "members.org, members.name"),
+    "member_role": ("UPDATE members SET role = 'public'", None),
 }
 
 # Unnamed by us, and just as strict: what a column may hold.
@@ -105,6 +114,8 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("other", preset="checkout", quotas={"main": 1}))
         granted(await Keys(hf.store, hf.clock, hf.secret).create("default", "admin", "ops", "one request"))
+        members = Members(hf.store, hf.clock, hf.secret)
+        granted(await members.add("default", "olga@example.org", "Olga", "admin"))
         granted(await hf.create_pool("chair", preset="last_minute", quotas={"main": ["a", "b"]}))
         booked = [granted(await hf.book("chair", name)) for name in ("olga", "pia", "ann", "bea")]
         granted(await hf.cancel(booked[0].id))

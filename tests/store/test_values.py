@@ -18,6 +18,8 @@ TEXTS = {
     "500 characters": "ж" * 500,
     "json": '{"a": [1, "\\u0000"]}\\',
     "white space": " \t two\nlines\r\n ",
+    "control": "\x1e\x1d|\x1d\x1e\x01",
+    "a control character alone": "\x1d",
     "highest": "\U0010ffff\ufeff\u0301",
 }
 NOT_TEXTS = {"nul": "An\x00n", "lone surrogate": "An\ud800n", "too long": "x" * 501, "number": 7}

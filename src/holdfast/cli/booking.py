@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, DryRun, Json, Key, Limit, Pool, Staff, Why, examples
+from holdfast.cli.options import (
+    Booking,
+    Database,
+    DryRun,
+    Json,
+    Key,
+    Limit,
+    Opening,
+    Pool,
+    Staff,
+    Why,
+    examples,
+)
 
 if TYPE_CHECKING:
     from holdfast import shapes
@@ -90,10 +102,7 @@ def book(
         typer.Option("--price", metavar="PRICE", help="The price per seat to lock, such as 150.00EUR."),
     ] = None,
     confirmed: Annotated[bool, typer.Option("--confirmed", help="Confirm at once, without a hold.")] = False,
-    opening: Annotated[
-        int | None,
-        typer.Option("--opening", metavar="NUMBER", help="Give this handed-back opening (see needs-you)."),
-    ] = None,
+    opening: Opening = None,
     idempotency_key: Key = None,
     dry_run: DryRun = False,
     staff: Staff = None,

@@ -18,6 +18,7 @@ _UNKNOWN: Final = {
     "token": "Copy the whole link or token; holdfast line POOL shows who has an offer.",
     "opening": "holdfast needs-you --all shows the openings there are.",
     "party": "holdfast bookings POOL shows who has booked.",
+    "member": "holdfast staff list shows the members there are.",
     "unit": "holdfast pool units list POOL shows the units there are.",
     "label": "holdfast pool units list POOL shows the units there are.",
     "units": "holdfast pool units list POOL shows the units there are.",
@@ -25,7 +26,10 @@ _UNKNOWN: Final = {
 _BY_FIELD: Final[Mapping[str, Mapping[str, str]]] = {
     "unknown": _UNKNOWN,
     "invalid": {"policy": "holdfast pool show POOL --json shows every field of a policy."},
-    "not_possible": {"party": "holdfast person erase PARTY --cancel cancels them first."},
+    "not_possible": {
+        "party": "holdfast person erase PARTY --cancel cancels them first.",
+        "role": "holdfast staff role EMAIL admin makes somebody else an admin.",
+    },
     "exists": {"key": "Take another key; holdfast pool change POOL changes the pool that is there."},
 }
 HINTS: Final[Mapping[str, str]] = {

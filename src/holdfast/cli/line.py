@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, Json, Key, Limit, Pool, Staff, Why, examples
+from holdfast.cli.options import Booking, Database, Json, Key, Limit, Opening, Pool, Staff, Why, examples
 
 if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     app.command(epilog=examples("holdfast line yoga", "holdfast line yoga --after 100 --limit 50"))(line)
-    app.command(epilog=examples('holdfast offer K7PM2X --why "came to the desk" --staff Olga'))(offer)
+    app.command(
+        epilog=examples(
+            'holdfast offer K7PM2X --why "came to the desk" --staff Olga',
+            "holdfast offer K7PM2X --opening 3",
+        )
+    )(offer)
     app.command(
         epilog=examples(
             'holdfast move K7PM2X front --why "our mistake" --staff Olga',
@@ -50,6 +55,7 @@ def line(
 
 def offer(
     booking: Booking,
+    opening: Opening = None,
     why: Why = "",
     idempotency_key: Key = None,
     staff: Staff = None,
@@ -58,6 +64,7 @@ def offer(
 ) -> None:
     """Offer free room to one waiting booking now, out of turn."""
     asked: dict[str, Any] = {"why": why, "by": options.member(staff), "idempotency_key": idempotency_key}
+    asked["opening"] = opening
     desk.serve(database, as_json, lambda hf: hf.offer(booking, **asked), tell.booking)
 
 

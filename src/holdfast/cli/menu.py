@@ -7,7 +7,7 @@ from typing import Any, Final
 from typer.core import TyperGroup
 
 SECTIONS: Final = {
-    "Begin": ("demo", "serve", "key", "pool", "origin"),
+    "Begin": ("demo", "serve", "key", "staff", "pool", "origin"),
     "Bookings": ("book", "confirm", "cancel", "extend", "booking", "bookings", "explain"),
     "The line and its offers": ("line", "claim", "decline", "offer", "move", "fill", "needs-you", "resolve"),
     "Looking back": ("log", "stats", "verify"),

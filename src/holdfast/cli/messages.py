@@ -103,11 +103,11 @@ async def _table(hf: Holdfast, messages: list[records.Message]) -> str:
 def show(message: Message, database: Database = None, as_json: Json = False) -> None:
     """Show one message, and how it fared with each receiver."""
 
-    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
-        head = f"{it['kind']} to {it['to']}: {it['state']}, {count(it['attempts'], 'try', 'tries')}"
+    async def said(hf: Holdfast, it: records.MessageFate) -> str:
+        head = f"{it.kind} to {it.to}: {it.state}, {count(it.attempts, 'try', 'tries')}"
         rows = [
-            (told["target"], told["state"], count(told["attempts"], "try", "tries"), clean(told["error"]))
-            for told in it["deliveries"]
+            (told.target, told.state, count(told.attempts, "try", "tries"), clean(told.error))
+            for told in it.deliveries
         ]
         return "\n".join([head, *([columns(rows)] if rows else [])])
 
@@ -125,7 +125,7 @@ def replay(
     if every == (message is not None):
         raise options.bad("MESSAGE", "Name one message, or say --all.")
 
-    async def ask(hf: Holdfast) -> list[dict[str, Any]] | Refusal:
+    async def ask(hf: Holdfast) -> list[records.MessageFate] | Refusal:
         from holdfast.core.refusals import Refusal
 
         if message is not None:
@@ -133,16 +133,16 @@ def replay(
             return one if isinstance(one, Refusal) else [one]
         return await _replay_all(hf)
 
-    async def said(hf: Holdfast, found: list[dict[str, Any]]) -> str:
+    async def said(hf: Holdfast, found: list[records.MessageFate]) -> str:
         return f"{count(len(found), 'message')} will be sent again."
 
     desk.serve(database, as_json, ask, said)
 
 
-async def _replay_all(hf: Holdfast) -> list[dict[str, Any]]:
+async def _replay_all(hf: Holdfast) -> list[records.MessageFate]:
     from holdfast.core.refusals import Refusal
 
-    found: list[dict[str, Any]] = []
+    found: list[records.MessageFate] = []
     while True:
         page = await hf.dead_letters(limit=1_000)
         if isinstance(page, Refusal) or not page:
@@ -163,10 +163,10 @@ def preview(
 ) -> None:
     """Show how a kind of message reads, with invented people."""
 
-    async def said(hf: Holdfast, cases: list[dict[str, str]]) -> str:
+    async def said(hf: Holdfast, cases: list[records.Preview]) -> str:
         if html:
-            return cases[0]["html"]
-        return "\n\n".join(f"Subject: {it['subject']}\n\n{it['text']}\nSMS: {it['sms']}" for it in cases)
+            return cases[0].html
+        return "\n\n".join(f"Subject: {it.subject}\n\n{it.text}\nSMS: {it.sms}" for it in cases)
 
     desk.serve(database, as_json, lambda hf: hf.preview(kind, language), said)
 
@@ -187,12 +187,12 @@ def say(
 ) -> None:
     """Say a part of a message in your own words."""
 
-    async def ask(hf: Holdfast) -> dict[str, Any] | Refusal:
+    async def ask(hf: Holdfast) -> records.Template | dict[str, bool] | Refusal:
         if text is not None:
             return await hf.set_template(kind, language, part, text, by=options.member(staff))
         return {"dropped": await hf.drop_template(kind, language, part)}
 
-    async def said(hf: Holdfast, found: dict[str, Any]) -> str:
+    async def said(hf: Holdfast, found: Any) -> str:
         if text is not None:
             return f"{kind} has its {part} in your words. Look: holdfast message preview {kind}"
         return "Back to Holdfast's words." if found["dropped"] else "These were Holdfast's words already."

@@ -182,6 +182,10 @@ def _extended(n: Narrator, facts: Facts, by: str) -> Told:
     return Told(f"the hold of {n.who(facts)} is extended: {_window(facts)} left")
 
 
+def _details(n: Narrator, facts: Facts, by: str) -> Told:
+    return Told(f"{listed(facts['details'])} of {n.who(facts)} changed")
+
+
 def _expired(n: Narrator, facts: Facts, by: str) -> Told:
     if facts.get("position") is not None:
         return Told(
@@ -284,6 +288,7 @@ _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "Lapsed": _lapsed,
     "Confirmed": _confirmed,
     "Extended": _extended,
+    "BookingChanged": _details,
     "Expired": _expired,
     "Cancelled": _cancelled,
     "Closed": _closed,

@@ -59,6 +59,10 @@ DryRun = Annotated[
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, metavar="NUMBER", help="So many at most.")]
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, for the log.")]
 Pool = Annotated[str, typer.Argument(metavar="POOL", help="The pool's key or id.")]
+Opening = Annotated[
+    int | None,
+    typer.Option("--opening", metavar="NUMBER", help="Give this handed-back opening (see needs-you)."),
+]
 Booking = Annotated[
     str, typer.Argument(metavar="BOOKING", help="The booking's reference (K7PM2X), id or edit token.")
 ]

@@ -12,6 +12,7 @@ from holdfast.cli.words import clean, columns
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
+    from holdfast.records import StaffContact, Webhook
 
 webhook_app = typer.Typer(
     no_args_is_help=True,
@@ -47,8 +48,8 @@ def add_webhook(
 ) -> None:
     """Tell a program too. Its secret is on the last line."""
 
-    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
-        return f"Made {it['id']}. Messages to it are signed with:\n{it['secret']}"
+    async def said(hf: Holdfast, it: Webhook) -> str:
+        return f"Made {it.id}. Messages to it are signed with:\n{it.secret}"
 
     payload = "thin" if thin else "full"
     desk.serve(
@@ -60,10 +61,8 @@ def add_webhook(
 def list_webhooks(database: Database = None, as_json: Json = False) -> None:
     """List the webhooks."""
 
-    async def said(hf: Holdfast, found: list[dict[str, Any]]) -> str:
-        rows = [
-            (it["id"], clean(it["url"]), it["payload"], ", ".join(it["kinds"]) or "all kinds") for it in found
-        ]
+    async def said(hf: Holdfast, found: list[Webhook]) -> str:
+        rows = [(it.id, clean(it.url), it.payload, ", ".join(it.kinds) or "all kinds") for it in found]
         return columns(rows) if rows else "No webhooks."
 
     desk.serve(database, as_json, lambda hf: hf.webhooks(), said)
@@ -73,8 +72,8 @@ def list_webhooks(database: Database = None, as_json: Json = False) -> None:
 def rotate_webhook(webhook: Id, database: Database = None, as_json: Json = False) -> None:
     """Give a webhook a new secret, on the last line."""
 
-    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
-        return f"Messages to {it['id']} are now signed with:\n{it['secret']}"
+    async def said(hf: Holdfast, it: Webhook) -> str:
+        return f"Messages to {it.id} are now signed with:\n{it.secret}"
 
     desk.serve(database, as_json, lambda hf: hf.rotate_webhook(webhook), said)
 
@@ -97,8 +96,8 @@ def add_contact(
 ) -> None:
     """Tell someone of staff what needs them."""
 
-    async def said(hf: Holdfast, it: dict[str, Any]) -> str:
-        return f"{clean(address)} is told what needs staff ({it['id']})."
+    async def said(hf: Holdfast, it: StaffContact) -> str:
+        return f"{clean(address)} is told what needs staff ({it.id})."
 
     desk.serve(database, as_json, lambda hf: hf.add_staff_contact(notifier, address, locale=locale), said)
 
@@ -107,8 +106,8 @@ def add_contact(
 def list_contacts(database: Database = None, as_json: Json = False) -> None:
     """List who of staff is told."""
 
-    async def said(hf: Holdfast, found: list[dict[str, Any]]) -> str:
-        rows = [(it["id"], it["notifier"], clean(it["address"]), clean(it["locale"])) for it in found]
+    async def said(hf: Holdfast, found: list[StaffContact]) -> str:
+        rows = [(it.id, it.notifier, clean(it.address), clean(it.locale)) for it in found]
         return columns(rows) if rows else "Nobody of staff is told."
 
     desk.serve(database, as_json, lambda hf: hf.staff_contacts(), said)

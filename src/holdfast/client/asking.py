@@ -12,11 +12,13 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote
 
 import httpx2 as httpx
 import msgspec
 
 from holdfast.core.refusals import CODES, Refusal
+from holdfast.unlogged import unlogged
 
 T = TypeVar("T")
 
@@ -40,13 +42,15 @@ class Forbidden(ClientError):
 
 
 class Asking:
-    """A connection to the service."""
+    """A connection to the service, with a key; without one, to sign in."""
 
     def __init__(
-        self, url: str, key: str, *, timeout_s: float = 15.0, tries_max: int = 6, **options: Any
+        self, url: str, key: str = "", *, timeout_s: float = 15.0, tries_max: int = 6, **options: Any
     ) -> None:
         self._tries_max = tries_max
-        self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
+        self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        # What a session's changes say, once there is one.
+        self._csrf: dict[str, str] = {}
         self._open(base_url=url.rstrip("/"), headers=self._headers, timeout=timeout_s, **options)
 
     def _open(self, **options: Any) -> None:
@@ -62,7 +66,8 @@ class Asking:
         await self._http.aclose()
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        return await self._http.request(method, path, content=body, headers=dict(headers))
+        with unlogged():
+            return await self._http.request(method, path, content=body, headers=dict(headers))
 
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -93,6 +98,7 @@ class Asking:
         headers = {}
         if method != "GET":
             headers = {"Idempotency-Key": key or str(uuid.uuid4()), "Content-Type": "application/json"}
+            headers |= self._csrf
         given = None if body is None else msgspec.json.encode(body)
         said = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         address = f"{path}?{httpx.QueryParams(said)}" if said else path
@@ -113,6 +119,10 @@ class Asking:
             if number + 1 < self._tries_max:
                 await self._sleep(pause)
         raise failure
+
+
+def name_in_path(text: str) -> str:
+    return quote(text, safe="")
 
 
 def _problem(answer: Any) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import quote
 
 import httpx2 as httpx
 import msgspec
 
 from holdfast.changes import BookingChange, PoolChange
-from holdfast.client.asking import Asking, NotReached
+from holdfast.client.accounts import AccountMethods
+from holdfast.client.asking import NotReached
+from holdfast.client.asking import name_in_path as _name
 from holdfast.core.model import Party
 from holdfast.core.refusals import Refusal
 from holdfast.http.offers import OfferShape
@@ -25,7 +26,7 @@ Key = str | None
 _MESSAGES: Final[dict[str | None, Any]] = {"booking": BookingChange, "pool": PoolChange}
 
 
-class AsyncClient(Asking):
+class AsyncClient(AccountMethods):
     """The service, for programs with an event loop."""
 
     # Pools.
@@ -189,9 +190,11 @@ class AsyncClient(Asking):
         """Give a hold more time."""
         return await self._act(booking, "extend", {"window_s": window_s}, idempotency_key)
 
-    async def offer(self, booking: str, *, why: str = "", idempotency_key: Key = None) -> Booking | Refusal:
-        """Offer free room to one waiting booking now, out of turn."""
-        return await self._act(booking, "offer", {"why": why}, idempotency_key)
+    async def offer(
+        self, booking: str, *, why: str = "", opening: int | None = None, idempotency_key: Key = None
+    ) -> Booking | Refusal:
+        """Offer free room to one waiting booking now, out of turn; or an opening that was handed back."""
+        return await self._act(booking, "offer", {"why": why, "opening": opening}, idempotency_key)
 
     async def move(
         self,
@@ -271,7 +274,3 @@ class AsyncClient(Asking):
                 if breaks > self._tries_max:
                     raise
             await self._sleep(min(5.0, 0.2 * 2**breaks))
-
-
-def _name(text: str) -> str:
-    return quote(text, safe="")

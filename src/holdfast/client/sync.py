@@ -15,6 +15,7 @@ import httpx2 as httpx
 from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.asking import _failure
 from holdfast.client.methods import AsyncClient
+from holdfast.unlogged import unlogged
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +31,8 @@ class _Blocking(AsyncClient):
         self._blocking.close()
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        return self._blocking.request(method, path, content=body, headers=dict(headers))
+        with unlogged():
+            return self._blocking.request(method, path, content=body, headers=dict(headers))
 
     async def _sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251  # no event loop is here to be kept waiting
@@ -68,7 +70,7 @@ def _sync(
 class Client:
     """The service, for programs without an event loop."""
 
-    def __init__(self, url: str, key: str, **options: Any) -> None:
+    def __init__(self, url: str, key: str = "", **options: Any) -> None:
         self._client = _Blocking(url, key, **options)
 
     def __enter__(self) -> Self:
@@ -117,3 +119,15 @@ class Client:
     create_key = _sync(AsyncClient.create_key)
     keys = _sync(AsyncClient.keys)
     revoke_key = _sync(AsyncClient.revoke_key)
+    sign_in = _sync(AsyncClient.sign_in)
+    accept_invitation = _sync(AsyncClient.accept_invitation)
+    session = _sync(AsyncClient.session)
+    sign_out = _sync(AsyncClient.sign_out)
+    change_password = _sync(AsyncClient.change_password)
+    add_member = _sync(AsyncClient.add_member)
+    members = _sync(AsyncClient.members)
+    member = _sync(AsyncClient.member)
+    change_member = _sync(AsyncClient.change_member)
+    invite_member = _sync(AsyncClient.invite_member)
+    remove_member = _sync(AsyncClient.remove_member)
+    sign_out_member = _sync(AsyncClient.sign_out_member)

@@ -24,13 +24,12 @@ from holdfast.core.model import (
     Quota,
     Unit,
     Wants,
-    is_whole,
 )
-from holdfast.core.openings import seats_aside, take_aside
+from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, not_enough_room, unknown
+from holdfast.core.refusals import Refusal, invalid, is_whole, not_enough_room, unknown
 from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
-from holdfast.core.search import Search, Slot
+from holdfast.core.search import Found
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
@@ -249,8 +248,8 @@ def _asked(
 
 def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     """Staff give a handed-back opening, or some of its seats, to someone."""
-    opening = work.view.openings.get(command.opening or 0)
-    if opening is None or opening.state != "handed_back" or opening.quota != quota.key:
+    opening = handed_back(work.view, command.opening, quota.key)
+    if opening is None:
         return unknown("opening", command.opening)
     units = (opening.unit,) if opening.unit is not None else ()
     if command.units and command.units != units:
@@ -262,10 +261,5 @@ def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     in_line = next((b for b in _mine(work.view, command) if _waits_for_this(b, command, quota)), None)
     if in_line is None:
         return _hold(work, command, quota, units)
-    promote(
-        work,
-        Search(Slot(quota, None, seats, None)).choose(in_line, units),
-        confirmed=command.confirmed,
-        by=None,
-    )
+    promote(work, Found(in_line, command.quantity, units), confirmed=command.confirmed, by=None)
     return Done(in_line.number)

@@ -1,7 +1,8 @@
-"""What can be asked. Commands are imperative, frozen, and say who asks (`by`) in their own words.
+"""What can be asked. Commands are imperative, frozen, and say who asks (`by`).
 
-`by` is "party" for the person concerned, "staff" or "staff:NAME" for staff, "clock" for timers. Whether
-someone may ask is settled before a command is made; a command only says what is asked.
+`by` is "party" for the person concerned, "staff" or "staff:NAME" for staff, "clock" for timers, "outbox" for
+what cannot be delivered; the log says "rule" of what nobody asked for. Whether someone may ask is settled
+before a command is made; a command only says what is asked.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.core.model import Instant, Length, Party, Pool, Price, Wants
+from holdfast.core.model import Answers, Instant, Length, Party, Pool, Price, Wants
 
 
 def is_staff(by: str) -> bool:
@@ -120,6 +121,17 @@ class Unreachable(NamedTuple):
     by: str = "outbox"
 
 
+class ChangeBooking(NamedTuple):
+    """Change what a party says of itself; what is None stays. No seat and no place depends on it."""
+
+    booking: int
+    name: str | None = None
+    contacts: Mapping[str, str] | None = None
+    locale: str | None = None
+    answers: Answers | None = None
+    by: str = "party"
+
+
 class GiveOffer(NamedTuple):
     """Staff offer free room to one waiting booking now, out of turn; `opening`: room that was handed back."""
 
@@ -161,21 +173,7 @@ class Tick(NamedTuple):
     by: str = "clock"
 
 
-Command = (
-    CreatePool
-    | ChangePool
-    | AddUnits
-    | CloseUnit
-    | Book
-    | Confirm
-    | Cancel
-    | Extend
-    | Claim
-    | Decline
-    | Unreachable
-    | GiveOffer
-    | Move
-    | Resolve
-    | Fill
-    | Tick
-)
+OfPool = CreatePool | ChangePool | AddUnits | CloseUnit | Fill | Tick
+OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | Unreachable | ChangeBooking
+OfStaff = GiveOffer | Move | Resolve
+Command = OfPool | OfBooking | OfStaff

@@ -8,7 +8,7 @@ what was due has expired all the same: that is a fact, whoever came by to notice
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from holdfast.core import commands as c
@@ -17,12 +17,12 @@ from holdfast.core import obey, pools, staff
 from holdfast.core.book import book
 from holdfast.core.due import due, over, wake
 from holdfast.core.fill import fill
-from holdfast.core.line import position
+from holdfast.core.line import position_of
 from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
 from holdfast.core.openings import end_openings
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import overflow
-from holdfast.core.view import Need, View
+from holdfast.core.view import View
 from holdfast.core.work import Decision, Done, Work
 
 # So many bookings of a closed pool are ended in one decision; the next tick goes on.
@@ -37,8 +37,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         return Decision(work.entries, work.messages, answer)
     if view.due_at is not None and view.due_at <= now:
         expire(work)
-    if view.pool.status != "open" or view.pool.starts_at is not None:
-        wind_down(work)
+    wind_down(work)
     if isinstance(command, c.Tick) and _line_is_late(view, now):
         # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
         return Decision(work.entries, work.messages, Done())
@@ -48,8 +47,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     else:
         answer = _OBEY[type(command)](work, command)
         fill(work)
-    if view.pool.status != "open" or view.pool.starts_at is not None:
-        wind_down(work)
+    wind_down(work)
     if view.openings:
         end_openings(work)
     assert overflow(view, aside=False) <= view.pool.open_size, "no_oversell"
@@ -69,8 +67,7 @@ def expire(work: Work) -> None:
         if booking.state == OFFERED:
             obey.end_offer(work, booking, lapsed=True)
         else:
-            at = position(view, booking.place) if booking.state == WAITING else None
-            work.emit(e.Expired(now, booking.number, at), by="clock")
+            work.emit(e.Expired(now, booking.number, position_of(view, booking)), by="clock")
             work.tell("lapsed", booking.number, was=booking.state)
 
 
@@ -83,6 +80,8 @@ def _line_is_late(view: View, now: Instant) -> bool:
 def wind_down(work: Work) -> None:
     """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
     view, pool = work.view, work.view.pool
+    if pool.status == "open" and pool.starts_at is None:
+        return
     why = over(pool, work.now)
     ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
     if not _any_left(view, ending):
@@ -91,12 +90,12 @@ def wind_down(work: Work) -> None:
         if pool.starts_at is not None:
             wake(view, pool.starts_at)
         return
-    need = ("in_play", ending)
-    if not view.whole and need not in view.asked:
-        raise Need(*need)
+    view.require("in_play", ending)
     left = [b for b in view.bookings.values() if b.state in ending]
     for booking in sorted(left, key=lambda b: b.place)[:WIND_DOWN_MAX]:
-        _end_with_pool(work, booking, f"pool_{why}")
+        at = position_of(view, booking)
+        work.emit(e.Closed(work.now, booking.number, f"pool_{why}", at), by="rule")
+        work.tell("cancelled", booking.number, why=f"pool_{why}")
     if _any_left(view, ending):
         wake(view, work.now)
 
@@ -106,25 +105,33 @@ def _any_left(view: View, states: tuple[str, ...]) -> bool:
     return bool(used or view.waiting)
 
 
-def _end_with_pool(work: Work, booking: Booking, why: str) -> None:
-    at = position(work.view, booking.place) if booking.state == WAITING else None
-    work.emit(e.Closed(work.now, booking.number, why, at), by="rule")
-    work.tell("cancelled", booking.number, why=why)
+Rule = Callable[[Work, Any], Done | Refusal]
 
 
-_OBEY: Final[dict[type[Any], Callable[[Work, Any], Done | Refusal]]] = {
+def _of_booking(rule: Callable[[Work, Any, Booking], Done | Refusal]) -> Rule:
+    """A rule about one booking, which is refused as unknown if there is none."""
+
+    def obeyed(work: Work, command: Any) -> Done | Refusal:
+        booking = work.view.bookings.get(command.booking)
+        return rule(work, command, booking) if booking else unknown("booking", command.booking)
+
+    return obeyed
+
+
+_OBEY: Final[Mapping[type[c.Command], Rule]] = {
     c.Book: book,
-    c.Confirm: obey.confirm,
-    c.Cancel: obey.cancel,
-    c.Extend: obey.extend,
+    c.Confirm: _of_booking(obey.confirm),
+    c.Cancel: _of_booking(obey.cancel),
+    c.Extend: _of_booking(obey.extend),
     c.Claim: obey.claim,
-    c.Decline: obey.decline,
+    c.Decline: _of_booking(obey.decline),
     c.Unreachable: obey.unreachable,
+    c.ChangeBooking: _of_booking(obey.change_booking),
     c.ChangePool: pools.change_pool,
     c.AddUnits: pools.add_units,
     c.CloseUnit: pools.close_unit,
-    c.GiveOffer: staff.offer,
-    c.Move: staff.move,
+    c.GiveOffer: _of_booking(staff.offer),
+    c.Move: _of_booking(staff.move),
     c.Resolve: staff.resolve,
     c.Tick: lambda work, command: Done(),
 }

@@ -10,7 +10,7 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Pool
 from holdfast.core.openings import take_aside
-from holdfast.core.view import Need, View
+from holdfast.core.view import View
 from holdfast.core.work import Work
 
 
@@ -25,9 +25,7 @@ def losers(view: View, pool: Pool) -> list[Booking]:
     if excess() <= 0:
         return []
     over = {key for key, size in sizes.items() if used[key] > size}
-    need = ("takers", (tuple(sorted(over)), excess()))
-    if not view.whole and need not in view.asked:
-        raise Need(*need)
+    view.require("takers", (tuple(sorted(over)), excess()))
     going: list[Booking] = []
     takers = [b for b in view.bookings.values() if b.quota in over and b.state in TAKES_ROOM]
     for booking in sorted(takers, key=lambda b: (b.state != OFFERED, -b.arrival)):
@@ -42,6 +40,7 @@ def losers(view: View, pool: Pool) -> list[Booking]:
 def cut_aside(work: Work, pool: Pool) -> None:
     """Seats that were set aside are the first to go: those that have no room any more where they had it."""
     view = work.view
+    # By quota, the seats that may stay aside, its own and those it had of the open share; and what is over.
     left, over = dict[str, int](), dict[str, int]()
     for quota in pool.quotas:
         tally, old = view.tallies.get(quota.key), view.pool.quota(quota.key)
@@ -50,6 +49,7 @@ def cut_aside(work: Work, pool: Pool) -> None:
             overflowed = max(0, tally.used + tally.aside - own)
             left[quota.key] = max(0, min(tally.aside, quota.size + overflowed - tally.used))
             over[quota.key] = max(0, tally.used + left[quota.key] - quota.size)
+    # The open share may have shrunk, too.
     excess = sum(over.values()) - pool.open_size
     for key in left:
         cut = max(0, min(excess, left[key], over[key]))

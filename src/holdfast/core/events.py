@@ -1,7 +1,8 @@
-"""What happened. Events are past tense, frozen, and carry enough to rebuild the state from nothing.
+"""What happened. Events are past tense and carry enough to rebuild the state from nothing.
 
 Law: an event is a fact. It is never refused and never changed; names, contacts and answers of people
-are kept out of it, so that a person can be forgotten while the log stays whole.
+are kept out of it, so that a person can be forgotten while the log stays whole. The log holds an event's
+fields in the order in which they stand here, and is hashed: new ones go last, with a default.
 
 Nothing assigns to an event, though none is frozen: freezing would make the making of one, which is done for
 every command, several times as dear.
@@ -10,51 +11,65 @@ every command, several times as dear.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from holdfast.core.model import Instant, Pool, Price, Wants
 
+# Who was passed over when room was given, each with the reason: see search. A whole group is named once, and
+# those of its members are meant who stand before the place of the one that was served.
+Skipped = tuple[Mapping[str, Any], ...]
+
 
 @dataclass(slots=True)
-class PoolCreated:
+class _Fact:
     at: Instant
+
+
+@dataclass(slots=True)
+class _OfBooking(_Fact):
+    booking: int
+
+
+@dataclass(slots=True)
+class PoolCreated(_Fact):
     pool: Pool
 
 
 @dataclass(slots=True)
-class PoolChanged:
-    at: Instant
+class PoolChanged(_Fact):
     pool: Pool
     why: str = ""
 
 
 @dataclass(slots=True)
-class UnitsAdded:
+class UnitsAdded(_Fact):
     """Each unit: label, quota, ordinal, starts_at, attributes."""
 
-    at: Instant
     units: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(slots=True)
-class UnitClosed:
-    at: Instant
+class UnitClosed(_Fact):
     label: str
 
 
 @dataclass(slots=True)
-class Joined:
-    """A new booking got a place in line."""
+class _Begun(_OfBooking):
+    """A new booking: who asks for what."""
 
-    at: Instant
-    booking: int
     reference: str
     party: str
     tags: tuple[str, ...]
     attributes: Mapping[str, Any]
     quota: str
     quantity: int
+
+
+@dataclass(slots=True)
+class Joined(_Begun):
+    """A new booking got a place in line."""
+
     priority: int
     arrival: int
     place: int
@@ -65,17 +80,9 @@ class Joined:
 
 
 @dataclass(slots=True)
-class Held:
+class Held(_Begun):
     """A new booking got room at once; `confirmed` says that it needs no hold."""
 
-    at: Instant
-    booking: int
-    reference: str
-    party: str
-    tags: tuple[str, ...]
-    attributes: Mapping[str, Any]
-    quota: str
-    quantity: int
     arrival: int
     place: int
     units: tuple[str, ...]
@@ -85,29 +92,22 @@ class Held:
 
 
 @dataclass(slots=True)
-class Promoted:
+class Promoted(_OfBooking):
     """A waiting booking got room, without being asked: confirmed if it had been, else held."""
 
-    at: Instant
-    booking: int
     state: str
     position: int
     units: tuple[str, ...]
     price: Price | None
     expires_at: Instant | None
-    skipped: tuple[Mapping[str, Any], ...] = ()
+    skipped: Skipped = ()
     place: int = 0
 
 
 @dataclass(slots=True)
-class Offered:
-    """Room was offered to a waiting booking. `skipped` are those passed over, each with the reason.
+class Offered(_OfBooking):
+    """Room was offered to a waiting booking; `why` if staff did so, out of turn."""
 
-    A whole group that was passed over is named once; its members before `place` are meant.
-    """
-
-    at: Instant
-    booking: int
     seq: int
     openings: tuple[int, ...]
     quantity: int
@@ -116,20 +116,18 @@ class Offered:
     position: int
     round: int
     expires_at: Instant
-    skipped: tuple[Mapping[str, Any], ...] = ()
+    skipped: Skipped = ()
     why: str = ""
     place: int = 0
 
 
 @dataclass(slots=True)
-class Claimed:
+class Claimed(_OfBooking):
     """An offer was taken, `quantity` of it; `state` is confirmed, or held when payment is to come.
 
     For a part, `part` is the number of the new booking that has the seats; the rest stays in line.
     """
 
-    at: Instant
-    booking: int
     seq: int
     quantity: int
     state: str
@@ -141,11 +139,9 @@ class Claimed:
 
 
 @dataclass(slots=True)
-class Declined:
-    """An offer was turned down; `state` and `place` are what the policy made of the booking."""
+class _OfferOver(_OfBooking):
+    """`state` and `place` are what the policy made of the booking."""
 
-    at: Instant
-    booking: int
     seq: int
     state: str
     place: int
@@ -153,64 +149,59 @@ class Declined:
 
 
 @dataclass(slots=True)
-class Lapsed:
+class Declined(_OfferOver):
+    """An offer was turned down."""
+
+
+@dataclass(slots=True)
+class Lapsed(_OfferOver):
     """An offer ended without an answer: its window did, or nobody could be reached (`why`)."""
 
-    at: Instant
-    booking: int
-    seq: int
-    state: str
-    place: int
-    arrival: int
     why: str = ""
 
 
 @dataclass(slots=True)
-class Confirmed:
+class Confirmed(_OfBooking):
     """A hold became final; or a signup still in line was confirmed and keeps its place."""
-
-    at: Instant
-    booking: int
 
 
 @dataclass(slots=True)
-class Extended:
-    at: Instant
-    booking: int
+class Extended(_OfBooking):
     expires_at: Instant
 
 
 @dataclass(slots=True)
-class Expired:
+class BookingChanged(_OfBooking):
+    """A party said something else of itself. `details` names what; what was said is not in the log."""
+
+    details: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Expired(_OfBooking):
     """A hold, or a signup that was not confirmed in time, ended. `position` if it was in line."""
 
-    at: Instant
-    booking: int
     position: int | None = None
 
 
 @dataclass(slots=True)
-class Cancelled:
-    at: Instant
-    booking: int
+class Cancelled(_OfBooking):
     why: str = ""
     position: int | None = None
 
 
 @dataclass(slots=True)
-class Closed:
-    """A booking was ended by the rules: attempts used up, or its pool closed."""
+class Closed(_OfBooking):
+    """A booking was ended by the rules: attempts used up, demoted, or its pool closed, cancelled or begun."""
 
-    at: Instant
-    booking: int
     why: str
     position: int | None = None
 
 
 @dataclass(slots=True)
-class Moved:
-    at: Instant
-    booking: int
+class Moved(_OfBooking):
+    """Staff moved a waiting booking from the position `was` to another."""
+
     place: int
     arrival: int
     position: int
@@ -219,23 +210,20 @@ class Moved:
 
 
 @dataclass(slots=True)
-class Respread:
+class Respread(_Fact):
     """Places between two bookings ran out; those behind were given new ones in the same order."""
 
-    at: Instant
     places: tuple[tuple[int, int], ...]
 
 
 @dataclass(slots=True)
-class Demoted:
+class Demoted(_OfBooking):
     """A booking lost its room to a smaller pool and went to the head of the line.
 
     Where `part` lost its room and the rest of it still waits, `booking` is that rest: the part is closed, and
     its `quantity` is waited for together with the rest again.
     """
 
-    at: Instant
-    booking: int
     place: int
     position: int
     expires_at: Instant | None = None
@@ -244,89 +232,62 @@ class Demoted:
 
 
 @dataclass(slots=True)
-class RoundStarted:
+class RoundStarted(_Fact):
     """Everyone eligible had had a turn; the next pass along the line began."""
 
-    at: Instant
     round: int
 
 
 @dataclass(slots=True)
-class OpeningStarted:
-    at: Instant
+class OpeningStarted(_Fact):
     opening: int
     quota: str
     unit: str | None
 
 
 @dataclass(slots=True)
-class OpeningReduced:
+class OpeningReduced(_Fact):
     """Some of the seats that were set aside are so no longer; `quantity` are left."""
 
-    at: Instant
     opening: int
     quantity: int
 
 
 @dataclass(slots=True)
-class OpeningEnded:
-    """The opening was taken, or staff freed or closed it."""
+class OpeningEnded(_Fact):
+    """The opening is over or, if `how` is freed, the line's no longer: see the states of an `Opening`."""
 
-    at: Instant
     opening: int
     how: str
 
 
 @dataclass(slots=True)
-class HandedBack:
+class HandedBack(_Fact):
     """Nobody took the opening; `quantity` seats are set aside for staff to decide."""
 
-    at: Instant
     opening: int
     quantity: int
     note: str
-    skipped: tuple[Mapping[str, Any], ...] = field(default=())
+    skipped: Skipped = ()
 
 
 @dataclass(slots=True)
-class Erased:
+class Erased(_Fact):
     """A person was forgotten: `party` stands in their place, and `entries` of the log were redacted.
 
     Each has the digest, in hexadecimal digits, of what stands there since.
     """
 
-    at: Instant
     party: str
     bookings: tuple[int, ...]
     entries: tuple[tuple[int, str], ...]
 
 
-Event = (
-    PoolCreated
-    | PoolChanged
-    | UnitsAdded
-    | UnitClosed
-    | Joined
-    | Held
-    | Promoted
-    | Offered
-    | Claimed
-    | Declined
-    | Lapsed
-    | Confirmed
-    | Extended
-    | Expired
-    | Cancelled
-    | Closed
-    | Moved
-    | Respread
-    | Demoted
-    | RoundStarted
-    | OpeningStarted
-    | OpeningReduced
-    | OpeningEnded
-    | HandedBack
-    | Erased
-)
+OfPool = PoolCreated | PoolChanged | UnitsAdded | UnitClosed | Respread | RoundStarted | Erased
+OfOffer = Offered | Claimed | Declined | Lapsed
+Ended = Expired | Cancelled | Closed
+OfBooking = Joined | Held | Promoted | Confirmed | Extended | BookingChanged | Ended | Moved | Demoted
+OfOpening = OpeningStarted | OpeningReduced | OpeningEnded | HandedBack
+Event = OfPool | OfBooking | OfOffer | OfOpening
 
 KINDS: Final[Mapping[str, type[Event]]] = {kind.__name__: kind for kind in get_args(Event)}

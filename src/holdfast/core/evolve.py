@@ -6,8 +6,9 @@ log from nothing gives the state that the decisions left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
 
 from holdfast.core import events as e
 from holdfast.core.model import (
@@ -18,6 +19,7 @@ from holdfast.core.model import (
     HELD,
     OFFERED,
     WAITING,
+    Answers,
     Booking,
     Offer,
     Opening,
@@ -27,13 +29,21 @@ from holdfast.core.model import (
 )
 from holdfast.core.view import View
 
+# A booking that is over takes no room; one that lost its offer or its seat has no price either.
+_NO_ROOM: Final[Mapping[str, Any]] = {"units": (), "offer_quantity": 0, "expires_at": None}
+_NO_OFFER: Final[Mapping[str, Any]] = {**_NO_ROOM, "price": None}
+# One that goes on waiting through no fault of its own does so as if never asked.
+_NEVER_ASKED: Final[Mapping[str, Any]] = {"attempts": 0, "round": 0, "offered_at": None, "position": None}
 
-def evolve(view: View, event: e.Event, party: Party | None = None) -> View:
-    """The view after the event. `party` gives a new booking the details that the log does not keep."""
+
+def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answers | None = None) -> View:
+    """The view after the event. `party` and `answers` are the details that the log does not keep."""
     if isinstance(event, e.Joined):
         _joined(view, event, party)
     elif isinstance(event, e.Held):
         _held(view, event, party)
+    elif isinstance(event, e.BookingChanged):
+        _booking_changed(view, event, party, answers)
     else:
         _EVOLVE[type(event)](view, event)
     return view
@@ -63,7 +73,7 @@ def _joined(view: View, event: e.Joined, party: Party | None) -> None:
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
     _count_arrival(view, event)
-    fields = (
+    fields: tuple[Any, ...] = (
         event.booking,
         event.reference,
         party or Party(event.party, tags=event.tags, attributes=event.attributes),
@@ -89,6 +99,7 @@ def _held(view: View, event: e.Held, party: Party | None) -> None:
         event.at,
         event.at,
         None,
+        {},
     )
     # The same as Booking(*fields), which is a function of Python's and costs as much as all the rest.
     view.put_booking(tuple.__new__(Booking, fields))
@@ -101,13 +112,7 @@ def _count_arrival(view: View, event: e.Joined | e.Held) -> None:
         view.arrivals = event.arrival
 
 
-def _pool_created(view: View, event: e.PoolCreated) -> None:
-    view.pool = event.pool
-    for quota in event.pool.quotas:
-        view.put(view.tallies, quota.key, Tally())
-
-
-def _pool_changed(view: View, event: e.PoolChanged) -> None:
+def _pool_made(view: View, event: e.PoolCreated | e.PoolChanged) -> None:
     view.pool = event.pool
     for quota in event.pool.quotas:
         if quota.key not in view.tallies:
@@ -128,34 +133,20 @@ def _promoted(view: View, event: e.Promoted) -> None:
     confirmed_at = view.bookings[event.booking].confirmed_at
     if event.state == CONFIRMED and confirmed_at is None:
         confirmed_at = event.at
-    _change(
-        view,
-        event,
-        state=event.state,
-        position=event.position,
-        units=event.units,
-        price=event.price,
-        held_at=event.at,
-        expires_at=event.expires_at,
-        confirmed_at=confirmed_at,
-    )
+    given = _given(event, "state", "position", "units", "price", "expires_at")
+    _change(view, event, **given, held_at=event.at, confirmed_at=confirmed_at)
 
 
 def _offered(view: View, event: e.Offered) -> None:
-    booking = view.bookings[event.booking]
     _change(
         view,
         event,
+        **_given(event, "position", "units", "price", "round", "expires_at"),
         state=OFFERED,
-        position=event.position,
-        units=event.units,
-        price=event.price,
         offer_seq=event.seq,
         offer_quantity=event.quantity,
-        attempts=booking.attempts + 1,
-        round=event.round,
+        attempts=view.bookings[event.booking].attempts + 1,
         offered_at=event.at,
-        expires_at=event.expires_at,
     )
     offer = Offer(
         event.booking, event.seq, event.openings, event.quantity, event.units, event.at, event.expires_at
@@ -170,32 +161,15 @@ def _offered(view: View, event: e.Offered) -> None:
 def _claimed(view: View, event: e.Claimed) -> None:
     booking = view.bookings[event.booking]
     _answer_offer(view, event, "claimed", event.part)
-    got: dict[str, Any] = {
-        "state": event.state,
-        "units": event.units,
-        "offer_quantity": 0,
-        "expires_at": event.expires_at,
-        "held_at": event.at,
-        "confirmed_at": event.at if event.state == CONFIRMED else None,
-    }
+    confirmed_at = event.at if event.state == CONFIRMED else None
+    got = _given(event, "state", "quantity", "units", "expires_at")
+    got |= {"offer_quantity": 0, "held_at": event.at, "confirmed_at": confirmed_at}
     if event.part is None:
-        _change(view, event, quantity=event.quantity, **got)
+        _change(view, event, **got)
         return
     # The accepted part becomes a booking of its own; the rest goes on waiting as if never asked.
-    _change(
-        view,
-        event,
-        state=WAITING,
-        quantity=booking.quantity - event.quantity,
-        units=(),
-        price=None,
-        offer_quantity=0,
-        attempts=0,
-        round=0,
-        offered_at=None,
-        expires_at=None,
-        position=None,
-    )
+    rest = booking.quantity - event.quantity
+    _change(view, event, **_NO_OFFER, **_NEVER_ASKED, state=WAITING, quantity=rest)
     _clear_turns(view, event.booking)
     view.numbers = max(view.numbers, event.part)
     view.arrivals = max(view.arrivals, event.part_arrival)
@@ -203,73 +177,45 @@ def _claimed(view: View, event: e.Claimed) -> None:
         number=event.part,
         reference=event.part_reference,
         arrival=event.part_arrival,
-        quantity=event.quantity,
         created_at=event.at,
         updated_at=event.at,
         split_from=event.booking,
-        position=None,
         offer_seq=0,
-        attempts=0,
-        round=0,
-        offered_at=None,
+        **_NEVER_ASKED,
         **got,
     )
     view.put_booking(part)
 
 
-def _declined(view: View, event: e.Declined) -> None:
-    _offer_over(view, event, "declined")
-
-
-def _lapsed(view: View, event: e.Lapsed) -> None:
-    _offer_over(view, event, "lapsed")
-
-
 def _offer_over(view: View, event: e.Declined | e.Lapsed, outcome: str) -> None:
     _answer_offer(view, event, outcome)
     view.arrivals = max(view.arrivals, event.arrival)
-    _change(
-        view,
-        event,
-        state=event.state,
-        place=event.place,
-        arrival=event.arrival,
-        units=(),
-        price=None,
-        offer_quantity=0,
-        expires_at=None,
-    )
+    _change(view, event, **_NO_OFFER, **_given(event, "state", "place", "arrival"))
 
 
 def _confirmed(view: View, event: e.Confirmed) -> None:
-    state = view.bookings[event.booking].state
-    _change(
-        view, event, state=WAITING if state == WAITING else CONFIRMED, confirmed_at=event.at, expires_at=None
-    )
+    # Who confirms in line goes on waiting.
+    state = WAITING if view.bookings[event.booking].state == WAITING else CONFIRMED
+    _change(view, event, state=state, confirmed_at=event.at, expires_at=None)
 
 
 def _extended(view: View, event: e.Extended) -> None:
     _change(view, event, expires_at=event.expires_at)
 
 
-def _expired(view: View, event: e.Expired) -> None:
-    _end(view, event, EXPIRED)
+def _booking_changed(
+    view: View, event: e.BookingChanged, party: Party | None, answers: Answers | None
+) -> None:
+    given = {"party": party, "answers": answers}
+    _change(view, event, **{name: value for name, value in given.items() if value is not None})
 
 
-def _cancelled(view: View, event: e.Cancelled) -> None:
-    _end(view, event, CANCELLED)
-
-
-def _closed(view: View, event: e.Closed) -> None:
-    _end(view, event, CLOSED)
-
-
-def _end(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) -> None:
+def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) -> None:
     booking = view.bookings[event.booking]
     if booking.state == OFFERED:
         _answer_offer(view, event, "withdrawn")
     position = booking.position if event.position is None else event.position
-    _change(view, event, state=state, position=position, units=(), offer_quantity=0, expires_at=None)
+    _change(view, event, **_NO_ROOM, state=state, position=position)
 
 
 def _moved(view: View, event: e.Moved) -> None:
@@ -290,21 +236,8 @@ def _demoted(view: View, event: e.Demoted) -> None:
         part = view.bookings[event.part]
         view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
     # It lost its room through no fault of its own: it waits as if never asked.
-    _change(
-        view,
-        event,
-        state=WAITING,
-        quantity=booking.quantity + event.quantity,
-        place=event.place,
-        units=(),
-        price=None,
-        offer_quantity=0,
-        attempts=0,
-        round=0,
-        offered_at=None,
-        position=None,
-        expires_at=event.expires_at,
-    )
+    waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at")}
+    _change(view, event, **waits, state=WAITING, quantity=booking.quantity + event.quantity)
     _clear_turns(view, event.booking)
 
 
@@ -334,11 +267,13 @@ def _handed_back(view: View, event: e.HandedBack) -> None:
     opening = view.openings[event.opening]
     if opening.unit is None:
         view.add_aside(opening.quota, event.quantity)
-    view.put(
-        view.openings,
-        event.opening,
-        opening._replace(state="handed_back", quantity=event.quantity, note=event.note),
-    )
+    after = opening._replace(state="handed_back", quantity=event.quantity, note=event.note)
+    view.put(view.openings, event.opening, after)
+
+
+def _given(event: e.Event, *names: str) -> dict[str, Any]:
+    """These fields of the event, which the booking has from now on."""
+    return {name: getattr(event, name) for name in names}
 
 
 def _change(view: View, event: Any, **fields: Any) -> None:
@@ -359,21 +294,21 @@ def _answer_offer(view: View, event: Any, outcome: str, part: int | None = None)
     view.put(view.offers, key, offer._replace(outcome=outcome, answered_at=event.at, part=part))
 
 
-_EVOLVE: dict[type[Any], Callable[[View, Any], None]] = {
-    e.PoolCreated: _pool_created,
-    e.PoolChanged: _pool_changed,
+_EVOLVE: Final[Mapping[type[e.Event], Callable[[View, Any], None]]] = {
+    e.PoolCreated: _pool_made,
+    e.PoolChanged: _pool_made,
     e.UnitsAdded: _units_added,
     e.UnitClosed: _unit_closed,
     e.Promoted: _promoted,
     e.Offered: _offered,
     e.Claimed: _claimed,
-    e.Declined: _declined,
-    e.Lapsed: _lapsed,
+    e.Declined: partial(_offer_over, outcome="declined"),
+    e.Lapsed: partial(_offer_over, outcome="lapsed"),
     e.Confirmed: _confirmed,
     e.Extended: _extended,
-    e.Expired: _expired,
-    e.Cancelled: _cancelled,
-    e.Closed: _closed,
+    e.Expired: partial(_ended, state=EXPIRED),
+    e.Cancelled: partial(_ended, state=CANCELLED),
+    e.Closed: partial(_ended, state=CLOSED),
     e.Moved: _moved,
     e.Respread: _respread,
     e.Demoted: _demoted,

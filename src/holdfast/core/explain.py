@@ -3,21 +3,24 @@
 Law: what is said comes from the log alone. A step's code and reason never change their names; its
 sentence may be put better.
 
-    codes     joined held confirmed offered promoted claimed declined lapsed extended expired
-              cancelled closed moved demoted passed_over
-    reasons   of passed_over: had_turn cooldown does_not_fit wants_other not_eligible attempts_used_up
-              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
-              of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
+    codes    joined held confirmed offered promoted claimed declined lapsed extended changed
+             expired cancelled closed moved demoted passed_over
+    reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours
+             attempts_used_up
+             of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
+             of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
+             of promoted: held confirmed; of offered: staff; of confirmed: waiting; of expired: not_confirmed
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core.commands import is_staff
-from holdfast.core.model import CLOSED, CONFIRMED, HELD, WAITING, Instant, Length, Wants
+from holdfast.core.model import CLOSED, CONFIRMED, HELD, WAITING, Group, Instant, Length, Wants
 from holdfast.core.policy import Policy
 
 Logged = tuple[Instant, str, e.Event]
@@ -37,20 +40,23 @@ class Step(NamedTuple):
     facts: Mapping[str, Any] = {}
 
 
+@dataclass(slots=True)
 class _Known:
     """What the log has told of the booking so far: enough to know its group and its place."""
 
-    def __init__(self, number: int, policy: Policy) -> None:
-        self.number = number
-        self.policy = policy
-        self.state = ""
-        self.quota = ""
-        self.quantity = self.round = self.place = self.attempts = 0
-        self.wants: Wants | None = None
+    number: int
+    policy: Policy
+    state: str = ""
+    quota: str = ""
+    quantity: int = 0
+    round: int = 0
+    wants: Wants | None = None
+    place: int = 0
+    attempts: int = 0
 
     def group(self) -> dict[str, Any]:
         wants = self.wants.key if self.wants is not None else ""
-        return {"quota": self.quota, "quantity": self.quantity, "round": self.round, "wants": wants}
+        return Group(self.quota, self.quantity, self.round, wants)._asdict()
 
 
 def explain(number: int, log: Iterable[Logged], policy: Policy) -> list[Step]:
@@ -207,6 +213,10 @@ def _extended(known: _Known, event: e.Extended, by: str) -> Told:
     return "extended", "", f"{_who(by)} extended the hold: {left} were left."
 
 
+def _changed(known: _Known, event: e.BookingChanged, by: str) -> Told:
+    return "changed", "", f"{_who(by)} changed your details: {', '.join(event.details)}."
+
+
 def _expired(known: _Known, event: e.Expired, by: str) -> Told:
     was, known.state = known.state, "expired"
     if was == WAITING:
@@ -261,6 +271,7 @@ _TELL: Final[Mapping[type[Any], Callable[[_Known, Any, str], Told]]] = {
     e.Lapsed: _lapsed,
     e.Confirmed: _confirmed,
     e.Extended: _extended,
+    e.BookingChanged: _changed,
     e.Expired: _expired,
     e.Cancelled: _cancelled,
     e.Closed: _closed,

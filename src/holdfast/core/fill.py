@@ -25,7 +25,7 @@ from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
 from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_freed, opening_of
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, need_all_units, overflow, room, taken
-from holdfast.core.search import Search, Slot, anyone, look, too_late, window_end
+from holdfast.core.search import Found, Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
@@ -51,7 +51,8 @@ def fill(work: Work, steps: int | None = None) -> None:
             return
         found = _next(work, nobody_for)
         if found is not None:
-            _give(work, found)
+            give = give_offer if policy.promotion == "offer" else promote
+            give(work, found)
             round_began = False
         elif not round_began and any(search.had_turn for search in nobody_for.values()):
             work.emit(e.RoundStarted(work.now, view.round + 1), by="rule")
@@ -67,19 +68,20 @@ def fill(work: Work, steps: int | None = None) -> None:
         _leave(work, search)
 
 
-def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Search | None:
+def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found | None:
     """The first in line for any slot. One single unit can be given as soon as somebody is found for it."""
-    best: Search | None = None
+    best: Found | None = None
     for slot in slots(work):
         if slot.key in nobody_for:
             continue
         search = look(work, slot)
-        if search.booking is None:
+        found = search.found
+        if found is None:
             nobody_for[slot.key] = search
-        elif len(search.units) == 1:
-            return search
-        elif best is None or best.booking is None or search.booking.place < best.booking.place:
-            best = search
+        elif len(found.units) == 1:
+            return found
+        elif best is None or found.booking.place < best.booking.place:
+            best = found
     return best
 
 
@@ -92,27 +94,16 @@ def slots(work: Work) -> list[Slot]:
         if quota.by_units:
             need_all_units(view)
             units = free_units(view, quota.key, work.now)
-            found += [Slot(quota, unit, len(units), opening_of(view, quota, unit)) for unit in units]
+            found += [Slot(quota, u, len(units), opening_of(view, quota.key, u.label)) for u in units]
         elif free := room(view, quota, work.now):
-            found.append(Slot(quota, None, free, opening_of(view, quota, None)))
+            found.append(Slot(quota, None, free, opening_of(view, quota.key, None)))
     return found
 
 
-def _give(work: Work, search: Search) -> None:
-    if work.view.pool.policy.promotion == "offer":
-        give_offer(work, search)
-    else:
-        promote(work, search)
-
-
-def give_offer(work: Work, search: Search, why: str = "") -> None:
-    """Offer what a search found."""
-    view, slot, booking = work.view, search.slot, search.booking
-    assert booking is not None
-    units = [view.units[label] for label in search.units]
-    pieces: list[Unit | None] = [*units] or [None]
-    openings = tuple(ensure_opening(work, slot.quota, piece).number for piece in pieces)
-    policy = view.pool.policy
+def give_offer(work: Work, found: Found, why: str = "") -> None:
+    """Offer a waiting booking what was found for it."""
+    view, booking, policy = work.view, found.booking, work.view.pool.policy
+    openings = tuple(ensure_opening(work, booking.quota, label) for label in found.units or (None,))
     # Who of staff offers it out of turn knows what time it is.
     sends_at = work.now if why else sent_at(view.pool, booking.party, work.now)
     event = e.Offered(
@@ -120,13 +111,13 @@ def give_offer(work: Work, search: Search, why: str = "") -> None:
         booking.number,
         booking.offer_seq + 1,
         openings,
-        search.quantity,
-        search.units,
+        found.quantity,
+        found.units,
         booking.asked_price or view.pool.price,
         line.position(view, booking.place),
         view.round if policy.turns == "round" else booking.round,
-        window_end(work, units, sends_at),
-        search.reasons,
+        window_end(work, [view.units[label] for label in found.units], sends_at),
+        found.skipped,
         why,
         booking.place,
     )
@@ -135,10 +126,9 @@ def give_offer(work: Work, search: Search, why: str = "") -> None:
     work.tell("offer", booking.number, due_at=sends_at if sends_at > work.now else None, **facts)
 
 
-def promote(work: Work, search: Search, *, confirmed: bool = False, by: str | None = "rule") -> None:
+def promote(work: Work, found: Found, *, confirmed: bool = False, by: str | None = "rule") -> None:
     """Give a waiting booking its room without asking: confirmed if it is or had been, else held."""
-    view, booking = work.view, search.booking
-    assert booking is not None
+    view, booking = work.view, found.booking
     confirmed = confirmed or booking.confirmed_at is not None
     expires_at = None if confirmed else booking.expires_at or work.now + view.pool.policy.hold_window
     event = e.Promoted(
@@ -146,10 +136,10 @@ def promote(work: Work, search: Search, *, confirmed: bool = False, by: str | No
         booking.number,
         CONFIRMED if confirmed else HELD,
         line.position(view, booking.place),
-        search.units,
+        found.units,
         booking.asked_price or view.pool.price,
         expires_at,
-        search.reasons,
+        found.skipped,
         booking.place,
     )
     work.emit(event, by=by)
@@ -161,13 +151,13 @@ def _leave(work: Work, search: Search) -> None:
     """Nobody can be given this slot now: wait for a cooldown, hand it back to staff, or leave it free."""
     slot, tally = search.slot, work.view.tallies[search.slot.quota.key]
     cooldown_ends_at = search.cooldown_ends_at
-    if cooldown_ends_at is not None and not too_late(work, slot, cooldown_ends_at):
+    if cooldown_ends_at is not None and not too_late(work, slot.unit, cooldown_ends_at):
         wake(work.view, cooldown_ends_at)
         return
     is_open = slot.opening is not None and slot.opening.state == "open"
     still_offered = slot.unit is None and tally.offered
     if work.view.pool.policy.hand_back and is_open and not still_offered:
-        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot, work.now))
+        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot.unit, work.now))
 
 
 def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:
@@ -180,7 +170,8 @@ def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = 
         sharing += [other for other in view.pool.quotas if other is not quota and not other.by_units]
     for other in sharing:
         if view.tallies[other.key].waiting:
-            slot = Slot(other, unit, room(view, other, now), opening_of(view, other, unit))
+            opening = opening_of(view, other.key, unit.label if unit else None)
+            slot = Slot(other, unit, room(view, other, now), opening)
             if anyone(work, slot):
                 return True
     return False

@@ -18,11 +18,10 @@ from typing import Final
 from holdfast.core.conditions import matches
 from holdfast.core.model import OFFERED, WAITING, Booking, Group, Party
 from holdfast.core.policy import PRIORITY_MAX, Policy
-from holdfast.core.view import Need, View, group_of
+from holdfast.core.view import HIGHEST, Need, View, group_of
 
 GAP: Final = 2**20
 _TIER: Final = 2**52
-_HIGHEST: Final = 2**63 - 1
 
 
 def priority_of(policy: Policy, party: Party) -> int:
@@ -49,7 +48,7 @@ def place_anew(booking: Booking, arrival: int) -> int:
 
 def place_at_front(view: View) -> int:
     """Before everyone who is in line or has ever been."""
-    return view.first_place - GAP if view.first_place < _HIGHEST else place_of(0, view.arrivals)
+    return view.first_place - GAP if view.first_place < HIGHEST else place_of(0, view.arrivals)
 
 
 def place_after(view: View, other: Booking) -> int | None:
@@ -61,8 +60,7 @@ def place_after(view: View, other: Booking) -> int | None:
 
 def followers(view: View, place: int) -> list[Booking]:
     """The next bookings behind a place that keep a place of their own, in order."""
-    if not view.whole and ("followers", place) not in view.asked:
-        raise Need("followers", place)
+    view.require("followers", place)
     behind = (b for b in view.bookings.values() if b.place > place and b.state in (WAITING, OFFERED))
     return sorted(behind, key=lambda b: b.place)
 
@@ -71,6 +69,11 @@ def position(view: View, place: int) -> int:
     """The position that a waiting booking with this place has, or would have."""
     before = _loaded_before(view, place)
     return before + bisect_left(view.added, place) - bisect_left(view.removed, place) + 1
+
+
+def position_of(view: View, booking: Booking) -> int | None:
+    """A booking's position, while it is in line."""
+    return position(view, booking.place) if booking.state == WAITING else None
 
 
 def _loaded_before(view: View, place: int) -> int:

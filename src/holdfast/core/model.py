@@ -18,7 +18,10 @@ from holdfast.core.policy import Policy
 
 Instant = int
 Length = int
+# What people answered to a pool's questions.
+Answers = Mapping[str, Any]
 
+# The states of a booking: four in play, then four in which it ends for good.
 WAITING: Final = "waiting"
 OFFERED: Final = "offered"
 HELD: Final = "held"
@@ -155,11 +158,13 @@ class Booking(NamedTuple):
     created_at: Instant = 0
     updated_at: Instant = 0
     split_from: int | None = None
+    answers: Mapping[str, Any] = {}
 
 
 class Offer(NamedTuple):
-    """One try at giving room to a waiting booking, named by (booking, seq). `outcome` None is live.
+    """One try at giving room to a waiting booking, named by (booking, seq).
 
+    `outcome` None is live; else claimed, declined, lapsed, or withdrawn: the booking or its room was gone.
     `part` is the booking that an offer accepted in part went to.
     """
 
@@ -176,7 +181,11 @@ class Offer(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """A unit that became free; for a quota sized by number, the stretch until its room is taken."""
+    """A unit that became free; for a quota sized by number, the stretch until its room is taken.
+
+    `state` is open; handed_back, with `quantity` seats set aside for staff and a `note` why; or freed: the
+    room is anybody's. It is over as taken, closed, again (offered anew), outgrown (by more room) or moot.
+    """
 
     number: int
     quota: str
@@ -208,8 +217,3 @@ class Group(NamedTuple):
     quantity: int
     round: int
     wants: str
-
-
-def is_whole(value: object, most: int) -> bool:
-    """Whether this is a whole number from 1 to `most`; true and 1.0 are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most

@@ -1,9 +1,13 @@
-"""What people ask once they have booked: confirm, cancel, extend, claim, decline.
+"""What people ask once they have booked: confirm, cancel, extend, claim, decline, change their details.
 
-In each function refusals come first, in order of precedence; after the last of them it must succeed.
+In each function refusals come first, in order of precedence; after the last of them it must succeed. That
+there is such a booking has been seen to by `decide`.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
@@ -23,20 +27,17 @@ from holdfast.core.model import (
     Instant,
     Offer,
     Pool,
-    is_whole,
 )
 from holdfast.core.policy import LENGTH_MAX, Policy
+from holdfast.core.questions import wrong_answer
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, not_possible, unknown
+from holdfast.core.refusals import Refusal, invalid, is_whole, not_possible, unknown
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
 
-def confirm(work: Work, command: c.Confirm) -> Done | Refusal:
-    """Refusals, in order: unknown, hold_expired, not_possible. Confirming twice is one yes, said twice."""
-    booking = work.view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
+def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: hold_expired, not_possible. Confirming twice is one yes, said twice."""
     if booking.state == CONFIRMED:
         return Done(booking.number, repeated=True)
     if booking.state == EXPIRED:
@@ -59,28 +60,20 @@ def _may_confirm_in_line(view: View, booking: Booking) -> bool:
     return view.pool.policy.confirm_while_waiting or told
 
 
-def cancel(work: Work, command: c.Cancel) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible. Cancelling twice is one yes, said twice."""
-    view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
+def cancel(work: Work, command: c.Cancel, booking: Booking) -> Done | Refusal:
+    """Refusals: not_possible. Cancelling twice is one yes, said twice."""
     if booking.state == CANCELLED:
         return Done(booking.number, repeated=True)
     if booking.state not in IN_PLAY:
         return not_possible(booking.number, booking.state, "cannot be cancelled")
-    at = line.position(view, booking.place) if booking.state == WAITING else None
-    work.emit(e.Cancelled(work.now, booking.number, command.why, at))
+    work.emit(e.Cancelled(work.now, booking.number, command.why, line.position_of(work.view, booking)))
     work.tell("cancelled", booking.number, was=booking.state, by=command.by)
     return Done(booking.number)
 
 
-def extend(work: Work, command: c.Extend) -> Done | Refusal:
-    """Refusals, in order: unknown, hold_expired, not_possible, invalid, hold_lifetime_used_up."""
+def extend(work: Work, command: c.Extend, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: hold_expired, not_possible, invalid, hold_lifetime_used_up."""
     policy = work.view.pool.policy
-    booking = work.view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     if booking.state == EXPIRED:
         return Refusal("hold_expired", "Booking hold has expired.")
     if booking.state != HELD or booking.expires_at is None:
@@ -127,22 +120,14 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
     if quantity < offer.quantity and policy.partial != "give_less":
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
-    part = quantity < booking.quantity
-    number = view.numbers + 1
-    event = e.Claimed(
-        work.now,
-        booking.number,
-        command.seq,
-        quantity,
-        policy.claim_to,
-        work.now + policy.hold_window if policy.claim_to == HELD else None,
-        booking.units[:quantity],
-        number if part else None,
-        reference(view.pool.id, number) if part else "",
-        booking.arrival if part else 0,
-    )
-    work.emit(event)
-    got = number if part else booking.number
+    ends = work.now + policy.hold_window if policy.claim_to == HELD else None
+    taken = (quantity, policy.claim_to, ends, booking.units[:quantity])
+    got, part = booking.number, tuple[Any, ...]()
+    if quantity < booking.quantity:
+        # The part is a booking of its own, with the next number; the rest goes on waiting.
+        got = view.numbers + 1
+        part = (got, reference(view.pool.id, got), booking.arrival)
+    work.emit(e.Claimed(work.now, booking.number, command.seq, *taken, *part))
     if policy.claim_to == CONFIRMED:
         work.tell("confirmed", got)
     else:
@@ -150,12 +135,9 @@ def claim(work: Work, command: c.Claim) -> Done | Refusal:
     return Done(got)
 
 
-def decline(work: Work, command: c.Decline) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, offer_expired, offer_answered, offer_taken."""
+def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, unknown, offer_expired, offer_answered, offer_taken."""
     view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
     if offer is None and command.seq is None:
@@ -186,6 +168,24 @@ def unreachable(work: Work, command: c.Unreachable) -> Done | Refusal:
     work.tell_staff(
         "unreachable", reference=booking.reference, quota=booking.quota, seq=command.seq, why=command.why
     )
+    return Done(booking.number)
+
+
+def change_booking(work: Work, command: c.ChangeBooking, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, invalid. Saying what is known already is one yes, said twice."""
+    if booking.state not in IN_PLAY:
+        return not_possible(booking.number, booking.state, "cannot be changed")
+    if command.answers is not None and (refused := wrong_answer(work.view.pool.questions, command.answers)):
+        return refused
+    said = {name: getattr(command, name) for name in ("name", "contacts", "locale")}
+    changed = {name: to for name, to in said.items() if to not in (None, getattr(booking.party, name))}
+    details = tuple(changed)
+    if command.answers not in (None, booking.answers):
+        details += ("answers",)
+    if not details:
+        return Done(booking.number, repeated=True)
+    event = e.BookingChanged(work.now, booking.number, details)
+    work.emit(event, replace(booking.party, **changed), answers=command.answers)
     return Done(booking.number)
 
 

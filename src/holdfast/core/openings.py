@@ -1,13 +1,13 @@
 """Openings: which room is being offered, how often it was tried, and when it goes back to staff.
 
 A unit's opening lasts from its becoming free until someone has it. A quota sized by number has one
-opening at a time, from room appearing until it is taken or handed back.
+opening at a time, from room appearing until it is taken or handed back. While one goes on its room is the
+line's (open) or, staff having said so, anybody's (freed); what was handed back is nobody's until they decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from holdfast.core import events as e
 from holdfast.core.model import CONFIRMED, HELD, Opening, Quota, Unit
@@ -19,13 +19,20 @@ GOING_ON: Final = ("open", "freed")
 LIVE: Final = (*GOING_ON, "handed_back")
 
 
-def opening_of(view: View, quota: Quota, unit: Unit | None) -> Opening | None:
+def opening_of(view: View, quota: str, unit: str | None) -> Opening | None:
     """The opening that goes on for this room, if there is one."""
-    label = unit.label if unit else None
     for opening in view.openings.values():
-        if opening.state in GOING_ON and opening.quota == quota.key and opening.unit == label:
+        if opening.state in GOING_ON and opening.quota == quota and opening.unit == unit:
             return opening
     return None
+
+
+def handed_back(view: View, number: int | None, quota: str | None = None) -> Opening | None:
+    """The opening with this number, if it came back, of this quota or any, and staff have yet to decide."""
+    opening = view.openings.get(number or 0)
+    if opening is None or opening.state != "handed_back" or quota not in (None, opening.quota):
+        return None
+    return opening
 
 
 def goes_on(view: View, quota: str | None = None) -> bool:
@@ -33,16 +40,13 @@ def goes_on(view: View, quota: str | None = None) -> bool:
     return any(o.state in GOING_ON and quota in (None, o.quota) for o in view.openings.values())
 
 
-def ensure_opening(work: Work, quota: Quota, unit: Unit | None) -> Opening:
-    """The opening that goes on for this room, or a new one."""
-    view = work.view
-    opening = opening_of(view, quota, unit)
-    if opening is None:
-        number = view.openings_made + 1
-        label = unit.label if unit else None
-        work.emit(e.OpeningStarted(work.now, number, quota.key, label), by="rule")
-        opening = view.openings[number]
-    return opening
+def ensure_opening(work: Work, quota: str, unit: str | None) -> int:
+    """The number of the opening that goes on for this room, or of a new one."""
+    if (opening := opening_of(work.view, quota, unit)) is not None:
+        return opening.number
+    number = work.view.openings_made + 1
+    work.emit(e.OpeningStarted(work.now, number, quota, unit), by="rule")
+    return number
 
 
 def open_freed(work: Work) -> None:
@@ -53,7 +57,7 @@ def open_freed(work: Work) -> None:
             quota, unit = view.pool.quota(key), view.units[label] if label is not None else None
             in_time = unit is None or is_open(unit, work.now)
             if quota is not None and view.tallies[key].waiting and in_time and _still_free(work, quota, unit):
-                ensure_opening(work, quota, unit)
+                ensure_opening(work, key, label)
     work.freed.clear()
 
 
@@ -67,11 +71,10 @@ def end_outgrown(work: Work) -> None:
     work.grown.clear()
 
 
-def hand_back(
-    work: Work, quota: Quota, unit: Unit | None, reasons: tuple[Mapping[str, Any], ...], *, too_late: bool
-) -> None:
+def hand_back(work: Work, quota: Quota, unit: Unit | None, reasons: e.Skipped, *, too_late: bool) -> None:
     """Nobody took this room: set it aside for staff to decide, and tell them why."""
-    free, opening = _still_free(work, quota, unit), opening_of(work.view, quota, unit)
+    free = _still_free(work, quota, unit)
+    opening = opening_of(work.view, quota.key, unit.label if unit else None)
     if not free or opening is None or opening.state != "open":
         return
     tries = opening.tries

@@ -7,45 +7,86 @@ contradiction in it, so the rules never need to ask whether a field makes sense.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from holdfast.core.conditions import problem as condition_problem
-from holdfast.core.refusals import Refusal, invalid
+from holdfast.core.refusals import Refusal, invalid, is_whole
 
 PRIORITY_MAX: Final = 1_000
+RULES_MAX: Final = 100
+COUNT_MAX: Final = 1_000_000
 _MINUTE: Final = 60_000
 _HOUR: Final = 60 * _MINUTE
 LENGTH_MAX: Final = 10 * 366 * 24 * _HOUR
 
 
+def _field(kind: str, default: Any, right: Callable[[Any], bool], wanted: str) -> Any:
+    return field(default=default, metadata={"kind": kind, "right": right, "wanted": wanted})
+
+
+def _choice(*choices: str | None) -> Any:
+    listed = ", ".join(filter(None, choices))
+    return _field("choice", choices[0], choices.__contains__, f"one of: {listed}")
+
+
+def _count(default: int) -> Any:
+    return _field("count", default, lambda value: is_whole(value, COUNT_MAX), "a whole number from 1")
+
+
+def _limit(default: int | None) -> Any:
+    wanted = "a whole number from 1, or null for no limit"
+    return _field("count", default, lambda value: value is None or is_whole(value, COUNT_MAX), wanted)
+
+
+def _length(default: int | None) -> Any:
+    return _field("length", default, lambda value: value is not None or default is None, "a length")
+
+
+def _flag() -> Any:
+    return _field("flag", False, lambda value: isinstance(value, bool), "true or false")
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a pool gives out its seats. Lengths are in milliseconds; None means "no limit" or "not used"."""
+    """How a pool gives out its seats: each field with its kind and its default, for choices the first.
 
-    if_full: str = "refuse"
-    hold_window: int = 15 * _MINUTE
-    hold_lifetime_max: int = 60 * _MINUTE
-    holds_per_party_max: int | None = 1
-    quantity_max: int = 100
-    confirm_while_waiting: bool = False
-    promotion: str | None = None
-    offer_window: int | None = None
-    offers_live_max: int | None = None
-    attempts_max: int | None = None
-    turns: str | None = None
-    cooldown: int = 0
-    after_lapse: str | None = None
-    after_decline: str | None = None
-    tries_max: int | None = None
-    hand_back: bool = False
-    offer_cutoff: int = 0
-    partial: str = "all_or_nothing"
-    claim_to: str = "confirmed"
-    hold_reminder: int = 0
-    quiet_hours: str | None = None
-    priority_rules: tuple[Mapping[str, Any], ...] = ()
+    Lengths are in milliseconds; None means "no limit" or "not used".
+    """
+
+    if_full: str = _choice("refuse", "wait")
+    hold_window: int = _length(15 * _MINUTE)
+    hold_lifetime_max: int = _length(60 * _MINUTE)
+    holds_per_party_max: int | None = _limit(1)
+    quantity_max: int = _count(100)
+    confirm_while_waiting: bool = _flag()
+    promotion: str | None = _choice(None, "auto", "offer")
+    offer_window: int | None = _length(None)
+    offers_live_max: int | None = _limit(None)
+    attempts_max: int | None = _limit(None)
+    turns: str | None = _choice(None, "round", "opening")
+    cooldown: int = _length(0)
+    after_lapse: str | None = _choice(None, "stay", "back", "leave")
+    after_decline: str | None = _choice(None, "stay", "back", "leave")
+    tries_max: int | None = _limit(None)
+    hand_back: bool = _flag()
+    offer_cutoff: int = _length(0)
+    partial: str = _choice("all_or_nothing", "give_less")
+    claim_to: str = _choice("confirmed", "held")
+    hold_reminder: int = _length(0)
+    quiet_hours: str | None = _field(
+        "times",
+        None,
+        lambda value: value is None or quiet_hours(value) is not None,
+        "two times of day, such as '22:00-07:30'",
+    )
+    priority_rules: tuple[Mapping[str, Any], ...] = _field(
+        "rules",
+        (),
+        lambda value: isinstance(value, tuple) and len(value) <= RULES_MAX,
+        f"a list of at most {RULES_MAX} rules",
+    )
 
 
 _OFFERS: Final[dict[str, Any]] = {
@@ -87,18 +128,8 @@ PRESETS: Final[Mapping[str, Policy]] = {
 
 # Fields that mean something only when freed room is offered; their resting value is Policy's default.
 _ONLY_WITH_OFFERS: Final = (
-    "offer_window",
-    "offers_live_max",
-    "attempts_max",
-    "turns",
-    "cooldown",
-    "after_lapse",
-    "after_decline",
-    "tries_max",
-    "hand_back",
-    "offer_cutoff",
-    "claim_to",
-    "quiet_hours",
+    *("offer_window", "offers_live_max", "attempts_max", "turns", "cooldown", "after_lapse", "after_decline"),
+    *("tries_max", "hand_back", "offer_cutoff", "claim_to", "quiet_hours"),
 )
 _NEEDED_FOR_OFFERS: Final[Mapping[str, str]] = {
     "offer_window": "an offer_window",
@@ -106,27 +137,13 @@ _NEEDED_FOR_OFFERS: Final[Mapping[str, str]] = {
     "after_lapse": "after_lapse: stay, back or leave",
     "after_decline": "after_decline: stay, back or leave",
 }
-_LENGTHS: Final = (
-    "hold_window",
-    "hold_lifetime_max",
-    "offer_window",
-    "cooldown",
-    "offer_cutoff",
-    "hold_reminder",
-)
 _QUIET: Final = re.compile(r"(?P<begin>([01][0-9]|2[0-3]):[0-5][0-9])-(?P<end>([01][0-9]|2[0-3]):[0-5][0-9])")
-_COUNTS: Final = ("holds_per_party_max", "quantity_max", "offers_live_max", "attempts_max", "tries_max")
-_CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
-    "if_full": ("refuse", "wait"),
-    "promotion": ("auto", "offer", None),
-    "turns": ("round", "opening", None),
-    "after_lapse": ("stay", "back", "leave", None),
-    "after_decline": ("stay", "back", "leave", None),
-    "partial": ("all_or_nothing", "give_less"),
-    "claim_to": ("confirmed", "held"),
-}
 _DEFAULT: Final = Policy()
-_NAMES: Final = tuple(field.name for field in fields(Policy))
+_FIELDS: Final = {found.name: found.metadata for found in fields(Policy)}
+_LENGTHS: Final = tuple(name for name, field in _FIELDS.items() if field["kind"] == "length")
+# The first field that is wrong is named: choices come first, then counts, and so on.
+_KINDS: Final = ("choice", "count", "length", "flag", "times", "rules")
+_CHECKED: Final = sorted(_FIELDS, key=lambda name: _KINDS.index(_FIELDS[name]["kind"]))
 
 
 def make(preset: str | None, changes: Mapping[str, Any]) -> Policy | Refusal:
@@ -149,25 +166,28 @@ def amended(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
 
 def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
     """This policy with these fields changed, or the first thing wrong with it."""
-    values = {name: getattr(base, name) for name in _NAMES}
+    values = {name: getattr(base, name) for name in _FIELDS}
     for name, value in changes.items():
-        if name not in _NAMES:
-            return invalid(f"policy.{name}", f"A policy has no field {name!r}.")
+        if name not in _FIELDS:
+            return _wrong(name, f"A policy has no field {name!r}.")
         if name in _LENGTHS and value is not None:
-            parsed = length(value)
-            if parsed is None:
-                return invalid(
-                    f"policy.{name}",
-                    f"{name} must be a length: whole seconds, or text such as '15m' or '24h'.",
+            value = length(value)
+            if value is None:
+                return _wrong(
+                    name, f"{name} must be a length: whole seconds, or text such as '15m' or '24h'."
                 )
-            value = parsed
         if name == "priority_rules" and isinstance(value, list):
             value = tuple(value)
         values[name] = value
-    if found := _wrong_value(values):
-        return found
+    for name in _CHECKED:
+        if not _FIELDS[name]["right"](values[name]):
+            return _wrong(name, f"{name} must be {_FIELDS[name]['wanted']}.")
     policy = Policy(**values)
-    return _contradiction(policy) or policy
+    return _wrong_rule(policy.priority_rules) or _contradiction(policy) or policy
+
+
+def _wrong(name: str, sentence: str) -> Refusal:
+    return invalid(f"policy.{name}", sentence)
 
 
 def length(value: object) -> int | None:
@@ -193,99 +213,55 @@ def as_document(policy: Policy) -> dict[str, Any]:
     return document
 
 
-def _wrong_value(values: Mapping[str, Any]) -> Refusal | None:
-    for name, choices in _CHOICES.items():
-        if values[name] not in choices:
-            listed = ", ".join(str(choice) for choice in choices if choice is not None)
-            return invalid(f"policy.{name}", f"{name} must be one of: {listed}.")
-    for name in _COUNTS:
-        value = values[name]
-        if value is None and name != "quantity_max":
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-            none = "" if name == "quantity_max" else ", or null for no limit"
-            return invalid(f"policy.{name}", f"{name} must be a whole number from 1{none}.")
-    for name in _LENGTHS:
-        if values[name] is None and name != "offer_window":
-            return invalid(f"policy.{name}", f"{name} must be a length.")
-    for name in ("confirm_while_waiting", "hand_back"):
-        if not isinstance(values[name], bool):
-            return invalid(f"policy.{name}", f"{name} must be true or false.")
-    if values["quiet_hours"] is not None and quiet_hours(values["quiet_hours"]) is None:
-        return invalid("policy.quiet_hours", "quiet_hours must be two times of day, such as '22:00-07:30'.")
-    return _wrong_rule(values["priority_rules"])
-
-
 def quiet_hours(text: object) -> tuple[str, str] | None:
     """From when until when, such as '22:00-07:30'; None if it is no such text."""
     found = _QUIET.fullmatch(text) if isinstance(text, str) else None
     return None if found is None or found["begin"] == found["end"] else (found["begin"], found["end"])
 
 
-def _wrong_rule(rules: object) -> Refusal | None:
-    if not isinstance(rules, tuple) or len(rules) > 100:
-        return invalid("policy.priority_rules", "priority_rules must be a list of at most 100 rules.")
+def _wrong_rule(rules: tuple[object, ...]) -> Refusal | None:
     for index, rule in enumerate(rules):
-        where = f"policy.priority_rules[{index}]"
+        name = f"priority_rules[{index}]"
         if not isinstance(rule, Mapping) or set(rule) != {"when", "add"}:
-            return invalid(
-                where, "A priority rule has just two fields: when (a condition) and add (a number)."
-            )
-        add = rule["add"]
-        if isinstance(add, bool) or not isinstance(add, int) or abs(add) > PRIORITY_MAX:
-            return invalid(
-                where + ".add", f"add must be a whole number from -{PRIORITY_MAX} to {PRIORITY_MAX}."
+            return _wrong(name, "A priority rule has just two fields: when (a condition) and add (a number).")
+        if not is_whole(rule["add"], PRIORITY_MAX, -PRIORITY_MAX):
+            return _wrong(
+                f"{name}.add", f"add must be a whole number from -{PRIORITY_MAX} to {PRIORITY_MAX}."
             )
         if found := condition_problem(rule["when"]):
-            return invalid(where + ".when", f"In a priority rule: {found}.")
+            return _wrong(f"{name}.when", f"In a priority rule: {found}.")
     return None
-
-
-# Each contradiction: the field to name, when it is one, and the sentence.
-_CONTRADICTIONS: Final[tuple[tuple[str, Callable[[Policy], bool], str], ...]] = (
-    ("hold_window", lambda p: p.hold_window == 0, "hold_window must be longer than nothing."),
-    (
-        "hold_lifetime_max",
-        lambda p: p.hold_lifetime_max < p.hold_window,
-        "hold_lifetime_max must not be shorter than hold_window.",
-    ),
-    (
-        "promotion",
-        lambda p: p.if_full == "wait" and p.promotion is None,
-        "Where people may wait, promotion must say how the line is served: auto or offer.",
-    ),
-    (
-        "promotion",
-        lambda p: p.if_full == "refuse" and p.promotion is not None,
-        "With if_full=refuse nobody waits, so there is nobody to promote: set promotion to null.",
-    ),
-    (
-        "confirm_while_waiting",
-        lambda p: p.confirm_while_waiting and p.promotion != "auto",
-        "confirm_while_waiting needs promotion=auto: an offer is confirmed by claiming it.",
-    ),
-    (
-        "partial",
-        lambda p: p.partial == "give_less" and p.promotion != "offer",
-        "partial=give_less needs promotion=offer: only an offer can be accepted in part.",
-    ),
-    (
-        "priority_rules",
-        lambda p: bool(p.priority_rules) and p.promotion is None,
-        "priority_rules order a line, and with promotion=null there is none.",
-    ),
-)
 
 
 def _contradiction(policy: Policy) -> Refusal | None:
-    if policy.promotion != "offer":
-        for name in _ONLY_WITH_OFFERS:
-            if getattr(policy, name) != getattr(_DEFAULT, name):
-                return invalid(f"policy.{name}", f"{name} means something only with promotion=offer.")
-    for name, wrong, sentence in _CONTRADICTIONS:
-        if wrong(policy):
-            return invalid(f"policy.{name}", sentence)
+    offers = policy.promotion == "offer"
+    for name in _ONLY_WITH_OFFERS:
+        if not offers and getattr(policy, name) != getattr(_DEFAULT, name):
+            return _wrong(name, f"{name} means something only with promotion=offer.")
+    if (clash := next(_clashes(policy), None)) is not None:
+        return _wrong(*clash)
     for name, needed in _NEEDED_FOR_OFFERS.items():
-        if policy.promotion == "offer" and not getattr(policy, name):
-            return invalid(f"policy.{name}", f"promotion=offer needs {needed}.")
+        if offers and not getattr(policy, name):
+            return _wrong(name, f"promotion=offer needs {needed}.")
     return None
+
+
+def _clashes(p: Policy) -> Iterator[tuple[str, str]]:
+    """What cannot be true together: the field to name, and the sentence."""
+    if p.hold_window == 0:
+        yield "hold_window", "hold_window must be longer than nothing."
+    if p.hold_lifetime_max < p.hold_window:
+        yield "hold_lifetime_max", "hold_lifetime_max must not be shorter than hold_window."
+    if p.if_full == "wait" and p.promotion is None:
+        sentence = "Where people may wait, promotion must say how the line is served: auto or offer."
+        yield "promotion", sentence
+    if p.if_full == "refuse" and p.promotion is not None:
+        sentence = "With if_full=refuse nobody waits, so there is nobody to promote: set promotion to null."
+        yield "promotion", sentence
+    if p.confirm_while_waiting and p.promotion != "auto":
+        sentence = "confirm_while_waiting needs promotion=auto: an offer is confirmed by claiming it."
+        yield "confirm_while_waiting", sentence
+    if p.partial == "give_less" and p.promotion != "offer":
+        yield "partial", "partial=give_less needs promotion=offer: only an offer can be accepted in part."
+    if p.priority_rules and p.promotion is None:
+        yield "priority_rules", "priority_rules order a line, and with promotion=null there is none."

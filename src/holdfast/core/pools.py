@@ -17,7 +17,7 @@ from holdfast.core.due import over
 from holdfast.core.model import Pool, Quota
 from holdfast.core.openings import LIVE
 from holdfast.core.policy import Policy, amended
-from holdfast.core.refusals import Refusal, invalid, unknown
+from holdfast.core.refusals import Refusal, invalid, is_whole, unknown
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
@@ -81,12 +81,12 @@ def _wrong_pool(pool: Pool) -> Refusal | None:
         return invalid("quotas", "Each quota needs a key of its own.")
     if pool.status not in STATUSES:
         return invalid("status", f"status must be one of: {', '.join(STATUSES)}.")
-    if _bad_size(pool.open_size):
+    if not is_whole(pool.open_size, SIZE_MAX, 0):
         return invalid("open_size", "open_size must be a whole number from 0.")
     for index, quota in enumerate(pool.quotas):
         if not quota.key or len(quota.key) > 100:
             return invalid(f"quotas[{index}].key", "A quota needs a key of 1 to 100 characters.")
-        if quota.size is not None and not quota.by_units and _bad_size(quota.size):
+        if quota.size is not None and not quota.by_units and not is_whole(quota.size, SIZE_MAX, 0):
             sentence = "size must be a whole number from 0, or null for unlimited."
             return invalid(f"quotas[{index}].size", sentence)
         if quota.eligible is not None and (found := condition_problem(quota.eligible)):
@@ -104,10 +104,6 @@ def _wrong_times(pool: Pool) -> Refusal | None:
     if pool.price is not None and (pool.price.amount < 0 or len(pool.price.currency) != 3):
         return invalid("price", "A price has an amount from 0 and a currency of three letters.")
     return None
-
-
-def _bad_size(size: object) -> bool:
-    return isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= SIZE_MAX
 
 
 def _quota_in_use(view: View, pool: Pool) -> Refusal | None:
@@ -158,19 +154,16 @@ def _wrong_units(
 
 
 def _emit_units(work: Work, units: tuple[Mapping[str, Any], ...]) -> None:
-    ordinal = work.view.units_made
-    made = []
-    for unit in units:
-        ordinal += 1
-        made.append(
-            {
-                "label": unit["label"],
-                "quota": unit["quota"],
-                "ordinal": ordinal,
-                "starts_at": unit.get("starts_at"),
-                "attributes": unit.get("attributes") or {},
-            }
-        )
+    made = [
+        {
+            "label": unit["label"],
+            "quota": unit["quota"],
+            "ordinal": ordinal,
+            "starts_at": unit.get("starts_at"),
+            "attributes": unit.get("attributes") or {},
+        }
+        for ordinal, unit in enumerate(units, work.view.units_made + 1)
+    ]
     work.emit(e.UnitsAdded(work.now, tuple(made)))
 
 

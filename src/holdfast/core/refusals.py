@@ -72,3 +72,8 @@ def idempotency_mismatch() -> Refusal:
 def not_enough_room(requested: int, available: int) -> Refusal:
     sentence = f"Not enough seats available. Requested: {requested}, Available: {available}"
     return Refusal("not_enough_room", sentence, "quantity", {"requested": requested, "available": available})
+
+
+def is_whole(value: object, most: int, least: int = 1) -> bool:
+    """Whether this is a whole number within these bounds; true and 1.0 are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

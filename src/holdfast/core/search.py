@@ -7,6 +7,7 @@ group of the line (does not fit, wants another unit, had its turn this round) is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -37,38 +38,34 @@ class Slot(NamedTuple):
         return self.quota.key, self.unit.label if self.unit else None
 
 
+class Found(NamedTuple):
+    """Who can be given how much, which units if they have names, and who was passed over for it."""
+
+    booking: Booking
+    quantity: int
+    units: tuple[str, ...]
+    skipped: e.Skipped = ()
+
+
+@dataclass(slots=True)
 class Search:
-    """What looking along the line for one slot has found."""
+    """What came of looking along the line for one slot."""
 
-    __slots__ = ("booking", "cooldown_ends_at", "had_turn", "passed", "quantity", "skipped", "slot", "units")
-
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
-        self.booking: Booking | None = None
-        self.quantity = 0
-        self.units: tuple[str, ...] = ()
-        self.skipped: list[dict[str, Any]] = []
-        self.passed = 0
-        self.had_turn = False
-        self.cooldown_ends_at: Instant | None = None
-
-    def choose(self, booking: Booking, units: tuple[str, ...]) -> Search:
-        """It is this booking, for these units, or for as much of the slot's room as it wants."""
-        self.booking, self.units = booking, units
-        self.quantity = len(units) or min(booking.quantity, self.slot.room)
-        return self
+    slot: Slot
+    found: Found | None = None
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    passed: int = 0
+    had_turn: bool = False
+    cooldown_ends_at: Instant | None = None
 
     def skip(self, reason: str, who: Booking | Group) -> None:
         self.passed += 1
         if len(self.skipped) < SKIPS_KEPT:
-            if isinstance(who, Booking):
-                self.skipped.append({"booking": who.number, "reason": reason})
-            else:
-                group = {"quota": who.quota, "quantity": who.quantity, "round": who.round, "wants": who.wants}
-                self.skipped.append({"group": group, "reason": reason})
+            named = {"booking": who.number} if isinstance(who, Booking) else {"group": who._asdict()}
+            self.skipped.append({**named, "reason": reason})
 
     @property
-    def reasons(self) -> tuple[dict[str, Any], ...]:
+    def reasons(self) -> e.Skipped:
         more = self.passed - len(self.skipped)
         return (*self.skipped, {"more": more}) if more else tuple(self.skipped)
 
@@ -76,24 +73,25 @@ class Search:
 def look(work: Work, slot: Slot) -> Search:
     """Along the line, in order, for the first who can be given this slot."""
     view, search = work.view, Search(slot)
-    if _exhausted(work, slot) or too_late(work, slot, work.now):
+    if _exhausted(work, slot.opening) or too_late(work, slot.unit, work.now):
         return search
     view.appetite = slot.room
     along = [line.members(view, group) for group in line.groups(view, slot.quota.key)]
-    firsts = [
-        (first.place, index, first) for index, group in enumerate(along) if (first := next(group, None))
-    ]
+    firsts = [(first.place, i, first) for i, group in enumerate(along) if (first := next(group, None))]
     heapify(firsts)
     while firsts:
         _, index, booking = heappop(firsts)
-        whole_group = _unfit(view, slot, booking)
-        if whole_group is not None:
-            search.had_turn |= whole_group == "had_turn"
-            search.skip(whole_group, group_of(booking))
+        reason = _unfit(view, slot, booking)
+        if reason is not None:
+            # One speaks for its whole group: nobody else of it is looked at.
+            search.had_turn |= reason == "had_turn"
+            search.skip(reason, group_of(booking))
             continue
-        reason = _passed_over(work, slot, booking, search)
+        units = _units_for(work, slot, booking)
+        reason = _passed_over(work, search, booking, units)
         if reason is None:
-            search.choose(booking, _units_for(work, slot, booking))
+            quantity = len(units) or min(booking.quantity, slot.room)
+            search.found = Found(booking, quantity, units, search.reasons)
             break
         search.skip(reason, booking)
         if (following := next(along[index], None)) is not None:
@@ -101,7 +99,7 @@ def look(work: Work, slot: Slot) -> Search:
     return search
 
 
-def look_for(work: Work, quota: Quota, booking: Booking, opening: Opening | None) -> Search | None:
+def look_for(work: Work, quota: Quota, booking: Booking, opening: Opening | None) -> Found | None:
     """The room that staff could give one waiting booking out of turn; None if there is not enough.
 
     It is what is free; or, of an opening that was handed back, what was set aside.
@@ -116,14 +114,14 @@ def look_for(work: Work, quota: Quota, booking: Booking, opening: Opening | None
     else:
         seats = room(view, quota, work.now)
     enough = booking.quantity if view.pool.policy.partial != "give_less" else 1
-    return Search(Slot(quota, None, seats, None)).choose(booking, units) if seats >= enough else None
+    return Found(booking, len(units) or min(booking.quantity, seats), units) if seats >= enough else None
 
 
 def _best_units(work: Work, quota: Quota, booking: Booking) -> tuple[str, ...]:
     """As many of the free units as a booking wants, or as there are; those first that are not too late."""
     need_all_units(work.view)
     free = free_units(work.view, quota.key, work.now)
-    in_time = [unit for unit in free if not too_late(work, Slot(quota, unit, 1, None), work.now)]
+    in_time = [unit for unit in free if not too_late(work, unit, work.now)]
     suitable = [unit for unit in in_time or free if suits(booking.wants, unit)]
     count = min(booking.quantity, len(suitable))
     return tuple(unit.label for unit in best_available(suitable, count))
@@ -141,19 +139,24 @@ def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
     return None
 
 
-def _passed_over(work: Work, slot: Slot, booking: Booking, search: Search) -> str | None:
-    """Why this booking, of a group that fits, is passed over now; None if it is the one."""
-    view, policy = work.view, work.view.pool.policy
+def _passed_over(work: Work, search: Search, booking: Booking, units: tuple[str, ...]) -> str | None:
+    """Why this booking, of a group that fits, is passed over now; None if it is the one.
+
+    Whoever has used up its attempts is closed on the way.
+    """
+    view, policy, slot = work.view, work.view.pool.policy, search.slot
     if _not_eligible(slot.quota, booking):
         return "not_eligible"
-    if slot.unit is not None and not _units_for(work, slot, booking):
+    if slot.unit is not None and not units:
         return "does_not_fit"
     if policy.promotion != "offer":
         return None
     if policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
-        close_used_up(work, booking)
+        at = line.position_of(view, booking)
+        work.emit(e.Closed(work.now, booking.number, "attempts_used_up", at), by="rule")
+        work.tell("attempts_used_up", booking.number)
         return "attempts_used_up"
-    if slot.opening and _was_offered(view, slot.opening, booking):
+    if _was_offered(view, slot.opening, booking):
         return "had_turn"
     if policy.cooldown and booking.offered_at is not None and booking.offered_at + policy.cooldown > work.now:
         ends = booking.offered_at + policy.cooldown
@@ -167,7 +170,7 @@ def _sleeps(work: Work, unit: Unit | None, booking: Booking) -> bool:
     if work.view.pool.policy.quiet_hours is None:
         return False
     wakes_at = sent_at(work.view.pool, booking.party, work.now)
-    return window_end(work, [unit] if unit else [], wakes_at) <= wakes_at
+    return window_end(work, [unit], wakes_at) <= wakes_at
 
 
 def _units_for(work: Work, slot: Slot, booking: Booking) -> tuple[str, ...]:
@@ -186,23 +189,17 @@ def _units_for(work: Work, slot: Slot, booking: Booking) -> tuple[str, ...]:
 
 def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:
     """Whether a unit can go along with another that is given to this booking."""
-    opening = opening_of(work.view, quota, unit)
-    slot = Slot(quota, unit, 1, opening)
-    if _exhausted(work, slot) or too_late(work, slot, work.now) or _sleeps(work, unit, booking):
+    opening = opening_of(work.view, quota.key, unit.label)
+    if _exhausted(work, opening) or too_late(work, unit, work.now) or _sleeps(work, unit, booking):
         return False
-    return opening is None or not _was_offered(work.view, opening, booking)
+    return not _was_offered(work.view, opening, booking)
 
 
-def _was_offered(view: View, opening: Opening, booking: Booking) -> bool:
+def _was_offered(view: View, opening: Opening | None, booking: Booking) -> bool:
     """Whether turns go by opening and the booking had its turn at this one."""
-    return view.pool.policy.turns == "opening" and view.tried.get((opening.number, booking.number), False)
-
-
-def close_used_up(work: Work, booking: Booking) -> None:
-    """Close a waiting booking that has used up its attempts, and say so."""
-    at = line.position(work.view, booking.place)
-    work.emit(e.Closed(work.now, booking.number, "attempts_used_up", at), by="rule")
-    work.tell("attempts_used_up", booking.number)
+    if opening is None or view.pool.policy.turns != "opening":
+        return False
+    return view.tried.get((opening.number, booking.number), False)
 
 
 def _not_eligible(quota: Quota, booking: Booking) -> bool:
@@ -213,18 +210,16 @@ def _not_eligible(quota: Quota, booking: Booking) -> bool:
 def anyone(work: Work, slot: Slot) -> bool:
     """Whether anyone in line could be given this slot, now or once a turn or a cooldown allows it."""
     view = work.view
-    if not slot.room or too_late(work, slot, work.now):
+    if not slot.room or too_late(work, slot.unit, work.now):
         return False
-    if _exhausted(work, slot):
+    if _exhausted(work, slot.opening):
         # What is about to go back to staff is nobody's; what staff have freed is anybody's.
         return view.pool.policy.hand_back and slot.opening is not None and slot.opening.state == "open"
     for group in line.groups(view, slot.quota.key):
         for booking in line.members(view, group):
             if _unfit(view, slot, booking) in ("does_not_fit", "wants_other"):
                 break
-            if _not_eligible(slot.quota, booking) or (
-                slot.opening is not None and _was_offered(view, slot.opening, booking)
-            ):
+            if _not_eligible(slot.quota, booking) or _was_offered(view, slot.opening, booking):
                 continue
             if _sleeps(work, slot.unit, booking):
                 continue
@@ -233,9 +228,8 @@ def anyone(work: Work, slot: Slot) -> bool:
     return False
 
 
-def _exhausted(work: Work, slot: Slot) -> bool:
+def _exhausted(work: Work, opening: Opening | None) -> bool:
     """Whether the line was asked and said no. A line that is served by itself is not asked."""
-    opening = slot.opening
     if opening is None or work.view.pool.policy.promotion != "offer":
         return False
     return opening.state == "freed" or tries_spent(work.view, opening, work.now)
@@ -253,19 +247,19 @@ def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
     return opening.tries >= tries_max * max(1, seats)
 
 
-def too_late(work: Work, slot: Slot, at: Instant) -> bool:
+def too_late(work: Work, unit: Unit | None, at: Instant) -> bool:
     """Whether this instant is too late for the line: it has begun, or an offer would be over at once."""
-    return _last_call(work, [slot.unit] if slot.unit else []) <= at
+    return _last_call(work, [unit]) <= at
 
 
-def window_end(work: Work, units: Sequence[Unit], sends_at: Instant | None = None) -> Instant:
+def window_end(work: Work, units: Sequence[Unit | None], sends_at: Instant | None = None) -> Instant:
     """When an offer sent now, or then, ends: never later than the start less the policy's cut-off."""
     policy = work.view.pool.policy
     sent = work.now if sends_at is None else sends_at
     return min(sent + (policy.offer_window or policy.hold_window), _last_call(work, units))
 
 
-def _last_call(work: Work, units: Sequence[Unit]) -> Instant:
+def _last_call(work: Work, units: Sequence[Unit | None]) -> Instant:
     pool = work.view.pool
-    starts = [at for at in (pool.starts_at, *(unit.starts_at for unit in units)) if at is not None]
+    starts = [at for at in (pool.starts_at, *(unit.starts_at for unit in units if unit)) if at is not None]
     return min(starts) - pool.policy.offer_cutoff if starts else _NEVER

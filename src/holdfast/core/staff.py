@@ -11,8 +11,8 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.fill import give_offer, promote
-from holdfast.core.model import WAITING, Booking, Opening, Pool, Quota
-from holdfast.core.openings import opening_of, seats_aside, take_aside
+from holdfast.core.model import WAITING, Booking, Opening, Pool
+from holdfast.core.openings import handed_back, opening_of, seats_aside, take_aside
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, not_possible, unknown
 from holdfast.core.room import overflow, room, taken
 from holdfast.core.search import look_for, window_end
@@ -20,47 +20,37 @@ from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
 
-def offer(work: Work, command: c.GiveOffer) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, not_enough_room, too_late.
+def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, unknown, not_enough_room, too_late.
 
     Of an opening that was handed back, the seats are offered anew: the line is asked if this is a no.
     """
     view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     quota = view.pool.quota(booking.quota)
     if booking.state != WAITING or quota is None:
         return not_possible(booking.number, booking.state, "cannot be offered a seat")
-    opening = view.openings.get(command.opening or 0)
-    if command.opening is not None and not (opening and _came_back(opening, quota)):
+    opening = handed_back(view, command.opening, quota.key)
+    if opening is None and command.opening is not None:
         return unknown("opening", command.opening)
-    search = look_for(work, quota, booking, opening)
-    if search is None:
+    found = look_for(work, quota, booking, opening)
+    if found is None:
         seats = seats_aside(work, quota, opening) if opening else room(view, quota, work.now)
         return not_enough_room(booking.quantity, seats)
     offers = view.pool.policy.promotion == "offer"
-    if offers and window_end(work, [view.units[label] for label in search.units]) <= work.now:
+    if offers and window_end(work, [view.units[label] for label in found.units]) <= work.now:
         return Refusal("too_late", "It starts too soon for an offer to be answered.")
     if opening is not None:
-        take_aside(work, opening, search.quantity, "again")
+        take_aside(work, opening, found.quantity, "again")
     if offers:
-        give_offer(work, search, command.why or "offered by staff")
+        give_offer(work, found, command.why or "offered by staff")
     else:
-        promote(work, search, by=None)
+        promote(work, found, by=None)
     return Done(booking.number)
 
 
-def _came_back(opening: Opening, quota: Quota) -> bool:
-    return opening.state == "handed_back" and opening.quota == quota.key
-
-
-def move(work: Work, command: c.Move) -> Done | Refusal:
-    """Refusals, in order: unknown, not_possible, invalid."""
+def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
+    """Refusals, in order: not_possible, invalid, unknown."""
     view = work.view
-    booking = view.bookings.get(command.booking)
-    if booking is None:
-        return unknown("booking", command.booking)
     if booking.state != WAITING:
         return not_possible(booking.number, booking.state, "is not in line")
     if command.to not in ("front", "back", "after"):
@@ -91,7 +81,6 @@ def move(work: Work, command: c.Move) -> Done | Refusal:
 def _respread(work: Work, other: Booking) -> None:
     """Make places behind a booking, by moving the bookings behind it further apart."""
     behind = line.followers(work.view, other.place)
-    room_behind = 0
     for count in range(1, len(behind) + 1):
         last = behind[count] if count < len(behind) else None
         room_behind = last.place - other.place if last else (count + 2) * line.GAP
@@ -105,14 +94,13 @@ def _respread(work: Work, other: Booking) -> None:
 def resolve(work: Work, command: c.Resolve) -> Done | Refusal:
     """Refusals, in order: unknown, invalid."""
     view = work.view
-    opening = view.openings.get(command.opening)
-    if opening is None or opening.state != "handed_back":
+    opening = handed_back(view, command.opening)
+    if opening is None:
         return unknown("opening", command.opening)
     if command.action not in ("again", "free", "close"):
         return invalid("action", "action must be again, free or close.")
     how = {"again": "again", "free": "freed", "close": "closed"}[command.action]
-    quota = view.pool.quota(opening.quota)
-    if how == "freed" and quota is not None and opening_of(view, quota, None) is not None:
+    if how == "freed" and opening_of(view, opening.quota, None) is not None:
         # No room has two openings: what is freed beside one that goes on joins it.
         how = "again"
     work.emit(e.OpeningEnded(work.now, opening.number, how))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.core.model import (
@@ -28,10 +29,17 @@ from holdfast.core.model import (
 )
 
 _ABSENT: Final = object()
+_LOWEST: Final = -(2**63)
+HIGHEST: Final = 2**63 - 1
 
 
 class Need(Exception):
-    """The decision cannot be made on this view: load `what` (see the store's loader) and decide again."""
+    """The decision cannot be made on this view: load `what` (see the store's loader) and decide again.
+
+    heads: the first members of every group of the line; more: further ones of this group; position: how many
+    were waiting before this place; followers: who stands behind this place; takers: so many of the latest to
+    take room in these quotas; in_play: who is in these states; booking: this one; units: all of them.
+    """
 
     def __init__(self, what: str, detail: Any = None) -> None:
         super().__init__(what, detail)
@@ -39,87 +47,63 @@ class Need(Exception):
         self.detail = detail
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class View:
     """One pool, as far as it was loaded, and the changes of this transaction."""
 
-    __slots__ = (
-        "_counters",
-        "_undo",
-        "added",
-        "appetite",
-        "arrivals",
-        "asked",
-        "base",
-        "bookings",
-        "by_party",
-        "due_at",
-        "first_place",
-        "fresh",
-        "gone",
-        "heads",
-        "heads_more",
-        "last_place",
-        "later_due_at",
-        "loaded_arrivals",
-        "loaded_last_place",
-        "loaded_waiting",
-        "numbers",
-        "offers",
-        "openings",
-        "openings_made",
-        "pool",
-        "prefix",
-        "prefix_whole",
-        "removed",
-        "round",
-        "tallies",
-        "tried",
-        "units",
-        "units_made",
-        "units_whole",
-        "whole",
-    )
+    pool: Pool = None  # type: ignore[assignment]  # only PoolCreated meets a view without a pool
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    units: dict[str, Unit] = field(default_factory=dict)
+    units_whole: bool = True
+    bookings: dict[int, Booking] = field(default_factory=dict)
+    by_party: dict[str, list[int]] = field(default_factory=dict)
+    offers: dict[tuple[int, int], Offer] = field(default_factory=dict)
+    openings: dict[int, Opening] = field(default_factory=dict)
+    # Whether a booking had its turn at an opening: (opening, booking). False if that was taken back.
+    tried: dict[tuple[int, int], bool] = field(default_factory=dict)
+    # Whether everything of the pool is here; if not, what more was asked for and loaded.
+    whole: bool = True
+    asked: set[tuple[str, Any]] = field(default_factory=set)
+    # Counters of the pool: the highest number, arrival, opening and ordinal given so far, and the round.
+    numbers: int = 0
+    arrivals: int = 0
+    openings_made: int = 0
+    units_made: int = 0
+    round: int = 1
+    # The first and the last place that anyone in line has ever had.
+    first_place: int = HIGHEST
+    last_place: int = _LOWEST
+    # When something is next due: never later than the truth, maybe earlier.
+    due_at: Instant | None = None
+    # The first deadline after those loaded as due.
+    later_due_at: Instant | None = None
+    # The line as loaded: how many waited, up to which arrival and place; how many before some of the places;
+    # the first places of all; and by groups the first members of each, as (place, number), None before they
+    # are asked for, with the groups that have more of them than that. See `line`.
+    loaded_waiting: int = 0
+    loaded_arrivals: int = 0
+    loaded_last_place: int = _LOWEST
+    base: dict[int, int] = field(default_factory=dict)
+    prefix: list[int] = field(default_factory=list)
+    prefix_whole: bool = True
+    heads: dict[Group, list[tuple[int, int]]] | None = field(default_factory=dict)
+    heads_more: set[Group] = field(default_factory=set)
+    # How many of each group's first members have left since; how much room there is to give, for a guess
+    # at how many members will be needed.
+    gone: dict[Group, int] = field(default_factory=dict)
+    appetite: int = 0
+    # The line's changes in this transaction: places taken, places left, and the new members of the groups.
+    added: list[int] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    fresh: dict[Group, list[tuple[int, int]]] = field(default_factory=dict)
+    # How to take back what was changed since the savepoint: (table, key, what stood there) or, of a sorted
+    # list, (list, entry, whether it was put in or taken out).
+    _undo: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    _counters: tuple[Any, ...] = ()
 
-    def __init__(self, pool: Pool | None = None) -> None:
-        self.pool: Pool = pool  # type: ignore[assignment]  # only PoolCreated meets a view without a pool
-        self.tallies: dict[str, Tally] = {quota.key: Tally() for quota in pool.quotas} if pool else {}
-        self.units: dict[str, Unit] = {}
-        self.units_whole = True
-        self.bookings: dict[int, Booking] = {}
-        self.by_party: dict[str, list[int]] = {}
-        self.offers: dict[tuple[int, int], Offer] = {}
-        self.openings: dict[int, Opening] = {}
-        # Whether a booking had its turn at an opening: (opening, booking). False if that was taken back.
-        self.tried: dict[tuple[int, int], bool] = {}
-        # Whether everything of the pool is here; if not, what more was asked for and loaded.
-        self.whole = True
-        self.asked: set[tuple[str, Any]] = set()
-        # Counters of the pool.
-        self.numbers = self.arrivals = self.openings_made = self.units_made = 0
-        self.round = 1
-        self.first_place, self.last_place = _HIGHEST, _LOWEST
-        # When something is next due: never later than the truth, maybe earlier.
-        self.due_at: Instant | None = None
-        # The first deadline after those loaded as due.
-        self.later_due_at: Instant | None = None
-        # The line as loaded: see `line`.
-        self.loaded_waiting = self.loaded_arrivals = 0
-        self.loaded_last_place = _LOWEST
-        self.base: dict[int, int] = {}
-        self.prefix: list[int] = []
-        self.prefix_whole = True
-        self.heads: dict[Group, list[tuple[int, int]]] | None = {}
-        self.heads_more: set[Group] = set()
-        # How many of each group's first members have left since; how much room there is to give, for a guess
-        # at how many members will be needed.
-        self.gone: dict[Group, int] = {}
-        self.appetite = 0
-        # The line's changes in this transaction.
-        self.added: list[int] = []
-        self.removed: list[int] = []
-        self.fresh: dict[Group, list[tuple[int, int]]] = {}
-        self._undo: list[tuple[Any, Any, Any]] = []
-        self._counters: tuple[Any, ...] = ()
+    def __post_init__(self) -> None:
+        if self.pool is not None:
+            self.tallies = {quota.key: Tally() for quota in self.pool.quotas}
         self.savepoint()
 
     @property
@@ -137,17 +121,8 @@ class View:
     def savepoint(self) -> None:
         """From here on changes can be taken back, until the next savepoint."""
         self._undo.clear()
-        self._counters = (
-            self.pool,
-            self.numbers,
-            self.arrivals,
-            self.openings_made,
-            self.units_made,
-            self.round,
-            self.first_place,
-            self.last_place,
-            self.due_at,
-        )
+        pool = (self.pool, self.numbers, self.arrivals, self.openings_made, self.units_made, self.round)
+        self._counters = pool, self.first_place, self.last_place, self.due_at
 
     def rollback(self) -> None:
         """Take back everything since the savepoint."""
@@ -161,17 +136,8 @@ class View:
                 del table[key]
             else:
                 table[key] = old
-        (
-            self.pool,
-            self.numbers,
-            self.arrivals,
-            self.openings_made,
-            self.units_made,
-            self.round,
-            self.first_place,
-            self.last_place,
-            self.due_at,
-        ) = self._counters
+        pool, self.first_place, self.last_place, self.due_at = self._counters
+        self.pool, self.numbers, self.arrivals, self.openings_made, self.units_made, self.round = pool
         self._undo.clear()
         self.gone.clear()
 
@@ -187,28 +153,23 @@ class View:
         number = booking.number
         old = self.bookings.get(number)
         self.put(self.bookings, number, booking)
-        waits = booking.state == WAITING
-        waited = old is not None and old.state == WAITING
         if old is None:
             others = self.by_party.get(booking.party.id)
             self.put(self.by_party, booking.party.id, [*others, number] if others else [number])
             self._count(booking, 1)
         else:
-            if (old.state, old.quantity, old.offer_quantity) != (
-                booking.state,
-                booking.quantity,
-                booking.offer_quantity,
-            ):
+            counts = (booking.state, booking.quantity, booking.offer_quantity)
+            if (old.state, old.quantity, old.offer_quantity) != counts:
                 self._count(old, -1)
                 self._count(booking, 1)
-            if waited and not (waits and booking.place == old.place):
+            if old.state == WAITING and not _same_place(old, booking):
                 self._leave_line(old.place)
-        if waits and not (waited and old is not None and booking.place == old.place):
-            self._enter_line(booking.place)
-        if waits and (
-            old is None or not waited or group_of(old) != group_of(booking) or old.place != booking.place
-        ):
-            self._remember(booking)
+        if booking.state == WAITING:
+            stays = old is not None and _same_place(old, booking)
+            if not stays:
+                self._enter_line(booking.place)
+            if old is None or not stays or group_of(old) != group_of(booking):
+                self._remember(booking)
         if booking.units or (old is not None and old.units):
             self._move_units(old.units if old else (), booking.units, booking.number)
         expires_at = booking.expires_at
@@ -242,24 +203,22 @@ class View:
                 self.put(self.units, label, self.units[label]._replace(booking=number))
 
     def _enter_line(self, place: int) -> None:
-        at = bisect_left(self.removed, place)
-        if at < len(self.removed) and self.removed[at] == place:
-            del self.removed[at]
-            self._undo.append((self.removed, place, False))
-        else:
-            insort(self.added, place)
-            self._undo.append((self.added, place, True))
+        self._note_place(place, self.removed, self.added)
         self.first_place = min(self.first_place, place)
         self.last_place = max(self.last_place, place)
 
     def _leave_line(self, place: int) -> None:
-        at = bisect_left(self.added, place)
-        if at < len(self.added) and self.added[at] == place:
-            del self.added[at]
-            self._undo.append((self.added, place, False))
+        self._note_place(place, self.added, self.removed)
+
+    def _note_place(self, place: int, undone: list[int], done: list[int]) -> None:
+        """Leaving undoes entering, and entering undoes leaving; else it is noted."""
+        at = bisect_left(undone, place)
+        if at < len(undone) and undone[at] == place:
+            del undone[at]
+            self._undo.append((undone, place, False))
         else:
-            insort(self.removed, place)
-            self._undo.append((self.removed, place, True))
+            insort(done, place)
+            self._undo.append((done, place, True))
 
     def _remember(self, booking: Booking) -> None:
         # An entry stays when its booking leaves; what turns out stale is passed over when the line is read.
@@ -272,7 +231,7 @@ class View:
             entries.insert(at, entry)
             self._undo.append((entries, entry, True))
 
-    # What loading may do ----------------------------------------------------------------------------
+    # What is loaded, and what a decision asks for --------------------------------------------------
 
     def load_bookings(self, bookings: Iterable[Booking]) -> None:
         """Add rows as the database has them; what this transaction changed already wins."""
@@ -281,9 +240,14 @@ class View:
                 self.bookings[booking.number] = booking
                 self.by_party.setdefault(booking.party.id, []).append(booking.number)
 
+    def require(self, what: str, detail: Any) -> None:
+        """Go on only with these rows loaded: ask for them, once."""
+        if not self.whole and (what, detail) not in self.asked:
+            raise Need(what, detail)
 
-_LOWEST: Final = -(2**63)
-_HIGHEST: Final = 2**63 - 1
+
+def _same_place(old: Booking, new: Booking) -> bool:
+    return old.state == new.state == WAITING and old.place == new.place
 
 
 def group_of(booking: Booking) -> Group:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core.evolve import evolve
-from holdfast.core.model import OFFERED, TAKES_ROOM, Booking, Instant, Party
+from holdfast.core.model import OFFERED, TAKES_ROOM, Answers, Booking, Instant, Party
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import sharing_room
 from holdfast.core.view import View
@@ -21,7 +21,11 @@ class Entry(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Something that must be told, to the party of a booking or to staff."""
+    """Something that must be told, to the party of a booking or to staff.
+
+    Kinds: joined, confirmed, promoted, offer, lapsed, attempts_used_up, cancelled, demoted, hold_ending; to
+    staff: handed_back, unreachable.
+    """
 
     kind: str
     to: str
@@ -67,12 +71,18 @@ class Work:
         # Quotas by number whose room has grown in it, other than by an offer that came to nothing.
         self.grown: set[str] = set()
 
-    def emit(self, event: e.Event, party: Party | None = None, by: str | None = None) -> None:
+    def emit(
+        self,
+        event: e.Event,
+        party: Party | None = None,
+        by: str | None = None,
+        answers: Answers | None = None,
+    ) -> None:
         """It happened: note it and change the view by it."""
         if isinstance(event, _RELEASING):
             self._note_freed(self.view.bookings[getattr(event, "part", None) or event.booking])
         self.entries.append(Entry(event, by or self.by))
-        evolve(self.view, event, party)
+        evolve(self.view, event, party, answers)
 
     def tell(self, kind: str, number: int, *, due_at: Instant | None = None, **facts: Any) -> None:
         """Put a message to a booking's party into the decision, with what the party may want to know."""

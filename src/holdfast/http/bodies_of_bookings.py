@@ -10,6 +10,7 @@ from holdfast.http.bodies_of_pools import Moment, Name, PriceBody
 from holdfast.http.operations import Body, Paging
 
 Quantity = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Opening = Annotated[int, Meta(ge=0, le=2**53)]
 States = Literal["waiting", "offered", "held", "confirmed", "declined", "expired", "cancelled", "closed"]
 
 
@@ -42,7 +43,7 @@ class NewBooking(Body, kw_only=True):
     if_full: Literal["refuse", "wait"] | None = None
     price: PriceBody | None = None
     wants: WantsBody | None = None
-    opening: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    opening: Opening | None = None
     confirmed: bool = False
     as_staff: bool = False
 
@@ -53,10 +54,11 @@ class Plain(Body, kw_only=True):
     as_staff: bool = False
 
 
-class WhyBody(Body, kw_only=True):
-    """The reason, for the log."""
+class OfferBody(Body, kw_only=True):
+    """The reason, for the log; and the opening that was handed back, if it is to be offered."""
 
     why: Name = ""
+    opening: Opening | None = None
 
 
 class CancelBody(Plain, kw_only=True):
@@ -79,7 +81,7 @@ class MoveBody(Body, kw_only=True):
     why: Name = ""
 
 
-class BookingChanges(Body, kw_only=True):
+class BookingChanges(Plain, kw_only=True):
     """What a party says of itself; what is not said stays."""
 
     name: Name | None = None

@@ -17,10 +17,10 @@ from holdfast.http.bodies_of_bookings import (
     ExtendBody,
     MoveBody,
     NewBooking,
+    OfferBody,
     PartyBody,
     Plain,
     WantsBody,
-    WhyBody,
 )
 from holdfast.http.operations import (
     ASKERS,
@@ -51,10 +51,7 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
         if getattr(body, name):
             call.must_be_staff(name)
     by = call.by_staff if body.opening is not None or body.confirmed else call.by()
-    if call.access.role == PUBLIC:
-        full = call.service.hoarding.refusal(call, _party_id(body))
-        if full and not await _answered_before(call):
-            return full
+    is_public = call.access.role == PUBLIC
     answer = await call.hf.book(
         call.path["pool"],
         _party(body.party),
@@ -68,20 +65,9 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
         confirmed=body.confirmed,
         by=by,
         idempotency_key=call.key,
+        source=call.service.source_of(call.hf, call.address) if is_public else None,
     )
-    if call.access.role == PUBLIC:
-        call.service.hoarding.note(call, answer)
     return shown(answer, call, made=True)
-
-
-async def _answered_before(call: Call) -> bool:
-    """Whether this request was answered before: then it is answered again, whatever the limits say now."""
-    known = call.key and await call.hf.store.reader().each("requests_by_key", [(call.access.org, call.key)])
-    return bool(known)
-
-
-def _party_id(body: NewBooking) -> str:
-    return body.party if isinstance(body.party, str) else body.party.id
 
 
 def _party(party: PartyBody | str) -> Party:
@@ -158,23 +144,20 @@ async def change(call: Call) -> Booking | Refusal:
         contacts=body.contacts,
         locale=body.locale,
         answers=body.answers,
+        by=call.by(),
         idempotency_key=call.key,
     )
     return shown(answer, call)
 
 
 async def confirm(call: Call) -> Booking | Refusal:
-    return _ended(call, await call.hf.confirm(_named(call), by=call.by(), idempotency_key=call.key))
+    answer = await call.hf.confirm(_named(call), by=call.by(), idempotency_key=call.key)
+    return shown(answer, call)
 
 
 async def cancel(call: Call) -> Booking | Refusal:
     name, why = _named(call), call.body.why
-    return _ended(call, await call.hf.cancel(name, why=why, by=call.by(), idempotency_key=call.key))
-
-
-def _ended(call: Call, answer: Booking | Refusal) -> Booking | Refusal:
-    call.service.hoarding.forget(answer)
-    return shown(answer, call)
+    return shown(await call.hf.cancel(name, why=why, by=call.by(), idempotency_key=call.key), call)
 
 
 async def extend(call: Call) -> Booking | Refusal:
@@ -190,7 +173,11 @@ async def decline(call: Call) -> Booking | Refusal:
 
 async def offer(call: Call) -> Booking | Refusal:
     answer = await call.hf.offer(
-        call.path["booking"], why=call.body.why, by=call.by_staff, idempotency_key=call.key
+        call.path["booking"],
+        why=call.body.why,
+        opening=call.body.opening,
+        by=call.by_staff,
+        idempotency_key=call.key,
     )
     return shown(answer, call)
 
@@ -308,7 +295,8 @@ OPERATIONS: Final = (
         ASKERS,
         Booking,
         body=BookingChanges,
-        codes=("unknown", "not_possible"),
+        query=DryRun,
+        codes=("invalid", "unknown", "not_possible"),
         tag="bookings",
         example={"contacts": {"email": "ann@example.org"}, "answers": {"diet": "vegan"}},
         idempotent=True,
@@ -319,9 +307,9 @@ OPERATIONS: Final = (
     _act("decline", "Say no to the live offer of a booking", decline, Plain, "offer_expired"),
     _act(
         "offer",
-        "Offer free room to a waiting booking now, out of turn",
+        "Offer free room, or an opening that was handed back, to a waiting booking now, out of turn",
         offer,
-        WhyBody,
+        OfferBody,
         "not_enough_room",
         "too_late",
         roles=STAFFS,

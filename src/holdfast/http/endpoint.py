@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from holdfast import tokens
 from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, HoldfastError
-from holdfast.http import bodies
+from holdfast.http import bodies, cookies
 from holdfast.http.instants import in_utc
-from holdfast.http.operations import Call, Nothing, Operation, Query
+from holdfast.http.operations import NOBODY, Call, Nothing, Operation, Query, Told
 from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
 from holdfast.http.visit import Send, Visit
 from holdfast.shapes import Booking, Outcome
@@ -75,19 +76,34 @@ class Endpoint:
             patience_s = self._service.settings.stream_patience_s
             await stream_out(send, receive, visit, answer, operation.media_type, patience_s)
             return
+        answer, more = answer if isinstance(answer, Told) else (answer, ())
+        if isinstance(answer, bytes):
+            await respond(send, visit, operation.status, answer, operation.media_type.encode(), more)
+            return
         # What only would happen has made nothing.
         status = 200 if isinstance(answer, dict) else operation.status
-        await respond(send, visit, status, _encoder.encode(answer))
+        await respond(send, visit, status, _encoder.encode(answer), headers=more)
 
     async def _answer(self, operation: Operation, scope: Any, receive: Any, visit: Visit) -> Any:
         service, headers = self._service, dict(scope["headers"])
         hf = service.open_hf()
         now = asyncio.get_running_loop().time()
-        access = await service.doorkeeper.admit(headers.get(b"authorization"), visit.address, now)
+        secure = cookies.is_secure(scope, service.settings)
+        access = NOBODY
+        if operation.is_for_anybody:
+            cookies.must_be_from_here(headers, service.settings)
+        else:
+            token = cookies.token_in(headers.get(b"cookie"), secure=secure)
+            known = headers.get(b"authorization")
+            access = await service.doorkeeper.admit(known, token, visit.address, now)
         visit.key, visit.org = access.key, access.org
         service.throttle(access, visit.address, now)
+        if access.session is not None and scope["method"] not in ("GET", "HEAD"):
+            cookies.must_be_from_here(headers, service.settings)
+            cookies.must_say(headers, tokens.csrf_token(hf.secret, access.session))
         if access.role not in operation.roles:
-            raise Problem("forbidden", f"A key with the role {access.role} may not do this.")
+            who = "key" if access.session is None else "member"
+            raise Problem("forbidden", f"A {who} with the role {access.role} may not do this.")
         if any("\x00" in name for name in scope["path_params"].values()):
             # No database can keep it, so nothing is called that.
             raise not_found()
@@ -109,6 +125,7 @@ class Endpoint:
             visit.address,
             key,
             headers.get(b"last-event-id", b"").decode("latin-1"),
+            secure,
         )
         if key is None:
             return await self._ask(operation, call)

@@ -1,15 +1,10 @@
-"""Instants inside plain data, as the API writes them: UTC in ISO 8601 with a Z."""
+"""Instants inside plain data, as the API writes them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from holdfast.clock import to_datetime
-
-
-def text(instant: int) -> str:
-    """An instant of the core, as msgspec would write its datetime."""
-    return to_datetime(instant).isoformat().replace("+00:00", "Z")
+from holdfast.clock import to_text
 
 
 def in_utc(value: Any) -> Any:
@@ -22,10 +17,7 @@ def in_utc(value: Any) -> Any:
 
 
 def _moment(name: str, value: Any) -> Any:
-    if name == "at" or name.endswith("_at"):
-        if isinstance(value, int) and not isinstance(value, bool):
-            return text(value)
-        if isinstance(value, str) and value.endswith("+00:00"):
-            return value.removesuffix("+00:00") + "Z"
+    if (name == "at" or name.endswith("_at")) and isinstance(value, int) and not isinstance(value, bool):
+        return to_text(value)
     # What people wrote themselves is theirs.
     return value if name in ("attributes", "answers", "eligible", "questions") else in_utc(value)

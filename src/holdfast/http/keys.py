@@ -35,6 +35,7 @@ async def every(call: Call) -> Page[ApiKey]:
 async def revoke(call: Call) -> ApiKey | Refusal:
     answer = await call.service.keys.revoke(call.access.org, call.path["key"])
     call.service.doorkeeper.forget()
+    call.service.watcher.ring(call.access.org)
     return answer
 
 

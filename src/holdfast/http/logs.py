@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from holdfast.clock import to_text
 from holdfast.errors import SettingsWrong
-from holdfast.http import instants
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
@@ -21,7 +21,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "at": instants.text(int(record.created * 1000)),
+            "at": to_text(int(record.created * 1000)),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.http.service import Service
     from holdfast.http.stream import Watcher
     from holdfast.http.visit import Send, Visit
+    from holdfast.lane import Job
 
 _MEDIA_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _FRESH_S: Final = 2.0
@@ -95,12 +97,12 @@ class Observed(Observer):
         self._watcher = watcher
         self._counters: dict[tuple[str, str], Any] = {}
 
-    def committed(self, commands: int, pools: int, commit_s: float) -> None:
-        self._metrics.batch.observe(commands)
+    def committed(self, jobs: Sequence[Job], pools: int, commit_s: float) -> None:
+        self._metrics.batch.observe(len(jobs))
         self._metrics.commit_s.observe(commit_s)
         self._watcher.wake()
 
-    def answered(self, command: Command, answer: Answer | Exception) -> None:
+    def answered(self, command: Command, answer: Answer | Exception, note: Any = None) -> None:
         outcome = "done"
         if isinstance(answer, Refusal):
             outcome = answer.code

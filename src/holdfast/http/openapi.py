@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast import __version__
+from holdfast.http.cookies import NAME
 from holdfast.http.health import Health
 from holdfast.http.operations import Nothing, Operation
 from holdfast.http.problems import STATUSES, TITLES, ProblemShape
@@ -25,6 +26,7 @@ _PARAMETERS: Final = {
     "label": "What the unit is called.",
     "opening": "The number of the opening.",
     "key": "The id of a key.",
+    "member": "The id of a member.",
     "origin": "The id of an origin.",
 }
 _TEXT: Final = """\
@@ -34,6 +36,9 @@ none, and offers a freed one to the next in turn.
 Instants are UTC in ISO 8601, prices integer minor units. Lists page by `cursor`: follow `next` until null.
 Every change takes an `Idempotency-Key`: the same key with the same body is done once and answered again the
 same, for a day. A no is a problem (RFC 9457) with a stable `code`; what helps next stands beside it.
+
+Programs come with a key, `Authorization: Bearer hf_…`. Staff may sign in: their session is in a cookie, and
+every change says its CSRF token in `X-CSRF-Token`.
 """
 
 
@@ -64,12 +69,20 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             "description": _TEXT,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "security": [{"key": []}],
+        "security": [{"key": []}, {"session": []}],
         "tags": [{"name": tag} for tag in dict.fromkeys(operation.tag for operation in operations)],
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "A key, hf_…"}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "A key, hf_…"},
+                "session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": NAME,
+                    "description": f"A session of a member; over https the cookie is called __Host-{NAME}",
+                },
+            },
         },
     }
 
@@ -87,11 +100,13 @@ def _described(operation: Operation, schema_of: dict[Any, Any]) -> dict[str, Any
     told: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "description": f"For keys with the role {', '.join(sorted(operation.roles))}.",
+        "description": _for_whom(operation),
         "tags": [operation.tag],
         "parameters": _parameters(operation),
         "responses": _responses(operation, schema_of),
     }
+    if operation.is_for_anybody:
+        told["security"] = []
     if operation.body is not None:
         content: dict[str, Any] = {"schema": schema_of[operation.body]}
         if operation.example is not None:
@@ -99,6 +114,12 @@ def _described(operation: Operation, schema_of: dict[Any, Any]) -> dict[str, Any
         needed = any(field.required for field in msgspec.structs.fields(operation.body))
         told["requestBody"] = {"required": needed, "content": {"application/json": content}}
     return told
+
+
+def _for_whom(operation: Operation) -> str:
+    if operation.is_for_anybody:
+        return "For everybody, without a key."
+    return f"For the roles {', '.join(sorted(operation.roles))}."
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:

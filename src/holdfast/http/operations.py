@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,9 @@ STAFFS: Final = frozenset({ADMIN, STAFF})
 READERS: Final = frozenset({ADMIN, STAFF, READ})
 ASKERS: Final = frozenset({ADMIN, STAFF, PUBLIC})
 EVERYONE: Final = frozenset({ADMIN, STAFF, READ, PUBLIC})
+# Who has neither key nor session, and asks for one.
+NOBODY: Final = Access("", "", "nobody", "")
+ANYBODY: Final = frozenset({NOBODY.role})
 
 LIMIT_MAX: Final = 500
 
@@ -61,6 +64,13 @@ class Page(msgspec.Struct, Generic[T]):
     next: str | None = None
 
 
+class Told(NamedTuple):
+    """An answer that comes with headers; bytes go out as they are."""
+
+    answer: Any
+    headers: tuple[tuple[bytes, bytes], ...]
+
+
 @dataclass(slots=True)
 class Call:
     """One request on its way through an operation."""
@@ -74,6 +84,7 @@ class Call:
     address: str
     key: str | None
     last_event_id: str = ""
+    secure: bool = False
 
     @property
     def is_staff(self) -> bool:
@@ -93,7 +104,7 @@ class Call:
 
     def must_be_staff(self, name: str) -> None:
         if not self.is_staff:
-            raise Problem("forbidden", f"Only keys of staff may say {name}.", name)
+            raise Problem("forbidden", f"Only staff may say {name}.", name)
 
     def limit(self) -> int:
         """How long a page is to be; one more is read, to see whether another follows."""
@@ -128,6 +139,10 @@ class Operation:
     media_type: str = "application/json"
     idempotent: bool = field(default=False)
     """Whether the same request may be made twice with an Idempotency-Key and is done once."""
+
+    @property
+    def is_for_anybody(self) -> bool:
+        return self.roles is ANYBODY
 
     @property
     def may_rehearse(self) -> bool:

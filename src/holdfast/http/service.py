@@ -18,33 +18,42 @@ from typing import Any, Final, Protocol
 
 from starlette.routing import Route, Router
 
+from holdfast import tokens
+from holdfast.accounts.members import Members
+from holdfast.accounts.passwords import Passwords
+from holdfast.accounts.sessions import Limits, Sessions
 from holdfast.clock import TestClock
 from holdfast.errors import Unavailable
+from holdfast.hoarding import Source
 from holdfast.http import (
     bookings,
     clock,
     docs,
     health,
     keys,
+    members,
     metrics,
     offers,
     origins,
     pools,
+    session,
     stats,
     stream,
     units,
 )
+from holdfast.http.attempts import Attempts
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
-from holdfast.http.limits import Buckets, Hoarding, slow_down
+from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.metrics import Metrics, Observed
-from holdfast.http.operations import Operation
+from holdfast.http.operations import NOBODY, Operation
 from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
 from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
 from holdfast.pages import site
+from holdfast.tracing import Tracing
 
 log = logging.getLogger("holdfast.http")
 
@@ -68,10 +77,17 @@ Page = Callable[["Service", Any, Send], Awaitable[None]]
 class Service:
     """The application."""
 
-    def __init__(self, settings: Settings, components: Sequence[Make] = ()) -> None:
+    def __init__(
+        self, settings: Settings, components: Sequence[Make] = (), tracing: Tracing | None = None
+    ) -> None:
         self.settings = settings
+        self.tracing = tracing
         self.hf: Holdfast | None = None
         self.keys: Keys
+        self.members: Members
+        self.sessions: Sessions
+        self.passwords = Passwords()
+        self.attempts = Attempts()
         self.doorkeeper: Doorkeeper
         self.watcher: stream.Watcher
         self.waiting_for = "The database has not been opened yet."
@@ -80,7 +96,6 @@ class Service:
         self.on_failure: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
-        self.hoarding = Hoarding(settings.holds_per_address_max, settings.holds_per_party_max)
         self.metrics = Metrics()
         self.operations = operations_of(settings)
         self._components = components
@@ -135,13 +150,18 @@ class Service:
             moving = TestClock() if self.settings.test_clock else None
             hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=moving))
             self.keys = Keys(hf.store, hf.clock, hf.secret)
-            self.doorkeeper = Doorkeeper(self.keys, hf.clock)
+            self.members = Members(hf.store, hf.clock, hf.secret)
+            limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
+            self.sessions = Sessions(hf.store, hf.clock, hf.secret, self.passwords, limits)
+            self.doorkeeper = Doorkeeper(self.keys, self.sessions, hf.clock)
             self.doorkeeper.start()
             stack.push_async_callback(self.doorkeeper.close)
             self.watcher = stream.Watcher(hf)
             await self.watcher.start()
             stack.push_async_callback(self.watcher.close)
             hf.engine.observer = Observed(self.metrics, self.watcher)
+            if self.tracing is not None:
+                hf.engine.observer = self.tracing.observer(hf.engine.observer)
             for make in self._components:
                 component = make(hf)
                 await component.start()
@@ -179,11 +199,17 @@ class Service:
 
     def throttle(self, access: Access, address: str, now: float) -> None:
         """Per key; and where a key is everybody's, per address."""
-        wait = self._per_key.take(access.key, now)
-        if access.role == PUBLIC:
-            wait = max(wait, self._per_address.take(address, now))
+        wait = self._per_key.take(access.key, now) if access.key else 0.0
+        if access.role == PUBLIC or access is NOBODY:
+            wait = max(wait, self._per_address.take(whose(address), now))
         if wait:
             raise slow_down(wait)
+
+    def source_of(self, hf: Holdfast, address: str) -> Source:
+        """Where a request with a public key comes from, and how many holds that may have."""
+        settings = self.settings
+        name = tokens.source(hf.secret, whose(address))
+        return Source(name, settings.holds_per_address_max, settings.holds_per_party_max)
 
     @contextmanager
     def in_flight(self, org: str, key: str) -> Iterator[None]:
@@ -206,6 +232,13 @@ class Service:
         if scope["type"] != "http":
             return
         visit = scope["holdfast"] = Visit(_request_id(scope), scope["method"], _address(scope))
+        if self.tracing is None:
+            await self._serve(scope, receive, send, visit)
+        else:
+            with self.tracing.request(scope["headers"], visit):
+                await self._serve(scope, receive, send, visit)
+
+    async def _serve(self, scope: Any, receive: Any, send: Send, visit: Visit) -> None:
         started = asyncio.get_running_loop().time()
         try:
             await self._router(scope, receive, send)  # type: ignore[arg-type]
@@ -265,6 +298,8 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         stats.OPERATIONS,
         stream.OPERATIONS,
         keys.OPERATIONS,
+        session.OPERATIONS,
+        members.OPERATIONS,
         origins.OPERATIONS,
     ]
     if settings.test_clock:

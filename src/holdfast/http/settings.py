@@ -31,6 +31,12 @@ class Settings:
     page_streams_per_address_max: int = 50
     stream_patience_s: int = 20
     graceful_stop_s: int = 10
+    session_idle_s: int = 12 * 3600
+    """For how long a member stays signed in without doing anything."""
+    session_max_s: int = 7 * 24 * 3600
+    """For how long at all."""
+    base_url: str = ""
+    """Where the service is for others, as in links; with an https address, cookies go over https alone."""
     log_level: str = "info"
     pages: bool = True
     """Whether people can sign up at the pages of pools; links in messages work in any case."""

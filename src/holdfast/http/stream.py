@@ -17,7 +17,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from holdfast.changes import KEPT, BookingChange, Changes, Cursor, PoolChange
-from holdfast.errors import HoldfastError
 from holdfast.http.operations import READERS, Call, Operation, Query
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown
@@ -29,6 +28,7 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
+# After so long it is looked up again whether who watches still may.
 # So that a pool on fire does not make a stream read it more often than anybody can look.
 _REST_S: Final = 0.02
 _FORGET_S: Final = 600.0
@@ -78,6 +78,11 @@ class Watcher:
         """This process has committed something."""
         self._woken.set()
 
+    def ring(self, org: str) -> None:
+        """Whoever watches an org has something to look at."""
+        if bell := self._bells.get(org):
+            bell.set()
+
     def bell(self, org: str) -> asyncio.Event:
         """Rings at the next news of an org. Take it before looking, so that nothing comes in between."""
         bell = self._bells.get(org)
@@ -94,7 +99,7 @@ class Watcher:
                 cursor = None
             try:
                 cursor = await self._look(cursor)
-            except HoldfastError as error:
+            except Exception as error:  # noqa: BLE001  # without this nobody would hear what others commit
                 log.warning("streams wait for the database: %s", error)
                 await asyncio.sleep(1)
             self._woken.clear()
@@ -111,15 +116,16 @@ class Watcher:
         else:
             orgs, cursor = await self.changes.orgs_after(cursor)
         for org in orgs:
-            if bell := self._bells.get(org):
-                bell.set()
+            self.ring(org)
         return cursor
 
     async def _forget(self) -> None:
         while True:
             await asyncio.sleep(_FORGET_S)
-            with contextlib.suppress(HoldfastError):
+            try:
                 await self.changes.forget(self._hf.clock.now() - KEPT)
+            except Exception as error:  # noqa: BLE001  # it is forgotten the next time
+                log.warning("old changes could not be forgotten: %s", error)
 
 
 class StreamQuery(Query, frozen=True):
@@ -148,6 +154,7 @@ async def stream(call: Call) -> AsyncIterator[bytes]:
 async def _told(
     call: Call, watcher: Watcher, cursor: Cursor, pool_id: int | None, resumed: bool
 ) -> AsyncIterator[bytes]:
+    doorkeeper, time = call.service.doorkeeper, asyncio.get_running_loop().time
     watcher.streams += 1
     watcher.wake()
     try:
@@ -155,6 +162,9 @@ async def _told(
         while not watcher.closing:
             bell = watcher.bell(call.access.org)
             news = await watcher.changes.after(call.access.org, cursor, pool_id)
+            # A key that is revoked and a session that ends see nothing more.
+            if not await doorkeeper.still_admits(call.access, time()):
+                return
             if news.cursor != cursor:
                 cursor = news.cursor
                 yield _page(call, news.changes, cursor)

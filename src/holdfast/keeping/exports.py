@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from holdfast import ids
+from holdfast.clock import to_text
 from holdfast.core.model import WAITING, Booking, Instant
 from holdfast.keeping import table
-from holdfast.shapes import optional_datetime
 from holdfast.store import rows
 from holdfast.store.base import Row, Store
 
@@ -50,13 +50,10 @@ async def export_csv(store: Store, pool_id: int, what: str) -> str:
             found: Sequence[Row] = waiting
         else:
             found = await snapshot.rows("read_bookings", pool_id, 0, None, None, _ALL)
-        answers = {row[0]: row[1] for row in await snapshot.rows("every_answer", pool_id)}
-    return table.written(HEADS, _rows(pool_id, found, positions, answers))
+    return table.written(HEADS, _rows(pool_id, found, positions))
 
 
-def _rows(
-    pool_id: int, found: Sequence[Row], positions: dict[int, int], answers: dict[int, str]
-) -> Iterator[tuple[Any, ...]]:
+def _rows(pool_id: int, found: Sequence[Row], positions: dict[int, int]) -> Iterator[tuple[Any, ...]]:
     for b in map(rows.booking_of, found):
         others = {kind: said for kind, said in b.party.contacts.items() if kind not in ("email", "phone")}
         yield (
@@ -77,7 +74,7 @@ def _rows(
             b.price.amount if b.price else "",
             b.price.currency if b.price else "",
             *(_instant(at) for at in _instants(b)),
-            answers.get(b.number, ""),
+            rows.text(b.answers) if b.answers else "",
             ids.booking_text(pool_id, b.number),
         )
 
@@ -87,8 +84,8 @@ def _instants(b: Booking) -> tuple[Instant | None, ...]:
 
 
 def _instant(at: Instant | None) -> str:
-    moment = optional_datetime(at)
-    return "" if moment is None else moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    """To the second."""
+    return "" if at is None else to_text(at - at % 1000)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from holdfast import ids
-from holdfast.clock import to_datetime
+from holdfast.clock import to_text
 from holdfast.core.model import Instant
 from holdfast.messages import segments
 from holdfast.messages.context import Speech, variables
@@ -106,7 +106,7 @@ def payload(notice: Notice, *, thin: bool) -> dict[str, Any]:
     }
     if not thin:
         about |= {"pool_key": notice.pool.key, "facts": _told(notice.facts), "links": dict(notice.links)}
-        about["starts_at"] = _iso(notice.starts_at)
+        about["starts_at"] = _moment(notice.starts_at)
         if booking is not None:
             party = booking.party
             about |= {"state": booking.state, "reference": booking.reference, "quantity": booking.quantity}
@@ -116,7 +116,7 @@ def payload(notice: Notice, *, thin: bool) -> dict[str, Any]:
                 "contacts": dict(party.contacts),
                 "locale": party.locale,
             }
-    return {"type": notice.kind, "timestamp": _iso(notice.created_at), "data": about}
+    return {"type": notice.kind, "timestamp": to_text(notice.created_at), "data": about}
 
 
 def _part(part: str, notice: Notice, speech: Speech, overrides: Overrides, values: Mapping[str, Any]) -> str:
@@ -157,11 +157,11 @@ def _actions(notice: Notice, language: str, values: Mapping[str, Any]) -> list[_
 
 
 def _told(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _iso(value) if name.endswith("_at") else value for name, value in facts.items()}
+    return {name: _moment(value) if name.endswith("_at") else value for name, value in facts.items()}
 
 
-def _iso(at: Instant | None) -> str | None:
-    return None if at is None else to_datetime(at).isoformat()
+def _moment(at: Instant | None) -> str | None:
+    return None if at is None else to_text(at)
 
 
 def _tidy(text: str) -> str:

@@ -10,21 +10,22 @@ from holdfast.messages.context import Speech
 from holdfast.messages.letter import CODE_CID, Overrides
 from holdfast.messages.notice import Notice
 from holdfast.messages.sample import NOW, samples
+from holdfast.records import Preview
 
 
-def preview(kind: str, language: str, overrides: Overrides) -> list[dict[str, str]]:
+def preview(kind: str, language: str, overrides: Overrides) -> list[Preview]:
     """Subject, text, HTML and SMS of each case. The HTML can be shown as it is: its picture is inside."""
     found = []
     for notice in samples(kind):
         speech = Speech.of(language, language, notice.pool.time_zone)
         words = letter.email(notice, speech, overrides, NOW)
         found.append(
-            {
-                "subject": words.subject,
-                "text": words.text,
-                "html": _with_picture(words.html, notice),
-                "sms": letter.sms(notice, speech, overrides, NOW),
-            }
+            Preview(
+                words.subject,
+                words.text,
+                _with_picture(words.html, notice),
+                letter.sms(notice, speech, overrides, NOW),
+            )
         )
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.model import HELD, Instant
@@ -15,6 +15,7 @@ from holdfast.messages.languages import region_of
 from holdfast.messages.letter import Overrides
 from holdfast.messages.notice import Key, Notice, gather
 from holdfast.notifiers.base import Notifier, Outgoing, Permanent, Undelivered
+from holdfast.observe import Observer
 from holdfast.outbox.settings import MessageSettings
 from holdfast.outbox.targets import Target, targets_of
 from holdfast.store.base import Reader, Row
@@ -57,10 +58,17 @@ class Try(NamedTuple):
 class Deliverer:
     """Hands messages to notifiers. It opens no transaction."""
 
-    def __init__(self, notifiers: Mapping[str, Notifier], settings: MessageSettings, secret: str) -> None:
+    def __init__(
+        self,
+        notifiers: Mapping[str, Notifier],
+        settings: MessageSettings,
+        secret: str,
+        observer: Callable[[], Observer] = Observer,
+    ) -> None:
         self._notifiers = notifiers
         self._settings = settings
         self._secret = secret
+        self._observer = observer
 
     @property
     def reaches_people(self) -> bool:
@@ -84,6 +92,15 @@ class Deliverer:
         return Try(key, attempts, notice, told, settled)
 
     async def _tell(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Delivery:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        told = await self._told(notice, target, overrides, now)
+        self._observer().delivered(
+            notice.key.text, notice.kind, target.notifier, told.state, loop.time() - began
+        )
+        return told
+
+    async def _told(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Delivery:
         try:
             message = self.worded(notice, target, overrides, now)
             async with asyncio.timeout(_SEND_S):

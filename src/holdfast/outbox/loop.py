@@ -52,7 +52,8 @@ class Outbox:
     ) -> None:
         settings = settings or MessageSettings.from_environment()
         self._hf = hf
-        self._deliverer = Deliverer(notifiers or notifiers_for(settings), settings, hf.secret)
+        notifiers = notifiers or notifiers_for(settings)
+        self._deliverer = Deliverer(notifiers, settings, hf.secret, lambda: hf.engine.observer)
         self._dice = dice
         self._lease = lease
         self._woken = asyncio.Event()

@@ -182,5 +182,4 @@ async def cancel(call: Call) -> Answer:
 
 
 def _done(call: Call, answer: Booking | Refusal) -> Answer:
-    call.service.hoarding.forget(answer)
     return _there(call, told=answer.code) if isinstance(answer, Refusal) else _there(call)

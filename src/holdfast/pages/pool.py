@@ -141,10 +141,6 @@ async def sign_up(call: Call) -> Answer:
     if not (quantity.isascii() and quantity.isdigit() and len(quantity) < 7):
         return see_other(call.pool_url(name, no="invalid"))
     key = f"page {form} {live.digest(quota, quantity, unit)}"
-    # Who pressed twice is answered as the first time, though that was the last hold the address may have.
-    known = await call.hf.store.reader().each("requests_by_key", [(call.access.org, key)])
-    if not known and (full := call.service.hoarding.refusal(call, party)):
-        return see_other(call.pool_url(name, no=full.code))
     answer = await call.hf.book(
         pool,
         Party(party, locale=str(call.speech().locale).replace("_", "-")),
@@ -152,8 +148,8 @@ async def sign_up(call: Call) -> Answer:
         quota=quota or None,
         units=[unit] if unit else (),
         idempotency_key=key,
+        source=call.service.source_of(call.hf, call.address),
     )
-    call.service.hoarding.note(call, answer)
     return _signed_up(call, name, answer)
 
 

@@ -134,6 +134,15 @@ class Memory:
         known = self._standings.get(pool_id)
         return known if known is not None and known.log_hash == log_hash else None
 
+    def config(self, pool_id: int, version: int) -> Pool | None:
+        known = self.configs.get(pool_id)
+        return known[1] if known is not None and known[0] == version else None
+
+    def keep_config(self, version: int, pool: Pool) -> None:
+        if len(self.configs) >= _REMEMBERED_MAX:
+            self.configs.clear()
+        self.configs[pool.id] = (version, pool)
+
     def keep(self, loaded: Loaded) -> None:
         """Remember a pool as a batch has left it."""
         view = loaded.view
@@ -145,7 +154,6 @@ class Memory:
         units = {label: unit for label, unit in view.units.items() if not unit.closed}
         if len(self._standings) >= _REMEMBERED_MAX:
             self._standings.clear()
-            self.configs.clear()
         self._standings[loaded.pool_id] = Standing(
             view.pool,
             counters_of(view),

@@ -18,6 +18,7 @@ from holdfast.core.model import (
     Booking,
     Group,
     Instant,
+    Pool,
     Tally,
     Unit,
 )
@@ -45,7 +46,6 @@ class Loader:
     def __init__(self, tx: Reader, memory: Memory, clock: Clock) -> None:
         self._tx = tx
         self._memory = memory
-        self._configs = memory.configs
         self._clock = clock
         self.now: Instant = clock.now()
         self.count = 0
@@ -59,25 +59,27 @@ class Loader:
         if not locked:
             return {}
         ids = list(locked)
-        await self._load_configs({row[0]: row[1] for row in locked.values()})
-        found = {pool_id: self._begin(locked[pool_id]) for pool_id in ids}
+        pools = await self._load_configs({row[0]: row[1] for row in locked.values()})
+        found = {pool_id: self._begin(pools[pool_id], locked[pool_id]) for pool_id in ids}
         await self._load_standings(found)
         await self._load_named(found, commands)
         return found
 
-    def _begin(self, row: Row) -> Loaded:
-        pool_id, _, _, *counters, due_at, seq, head, changed_at = row
+    def _begin(self, pool: Pool, row: Row) -> Loaded:
+        _, _, _, *counters, due_at, seq, head, changed_at = row
         # What one batch decides comes after what the last one decided, whatever the clocks say.
         now = max(self.now, changed_at)
-        return begin_loaded(self._configs[pool_id][1], Counters(*counters), due_at, seq, bytes(head), now)
+        return begin_loaded(pool, Counters(*counters), due_at, seq, bytes(head), now)
 
-    async def _load_configs(self, versions: dict[int, int]) -> None:
-        stale = [
-            pool_id for pool_id, version in versions.items() if self._configs.get(pool_id, (0,))[0] != version
-        ]
-        if stale:
+    async def _load_configs(self, versions: dict[int, int]) -> dict[int, Pool]:
+        """The pools as they are configured. The memory may forget them at any moment, this batch may not."""
+        known = {pool_id: self._memory.config(pool_id, version) for pool_id, version in versions.items()}
+        found = {pool_id: pool for pool_id, pool in known.items() if pool is not None}
+        if stale := [pool_id for pool_id in versions if pool_id not in found]:
             for pool_id, version, config in await self._rows("pool_configs", stale):
-                self._configs[pool_id] = (version, rows.pool_of(config))
+                found[pool_id] = rows.pool_of(config)
+                self._memory.keep_config(version, found[pool_id])
+        return found
 
     async def _load_standings(self, found: dict[int, Loaded]) -> None:
         """What every decision on a pool looks at: its tallies, units and openings, and what is due."""
@@ -291,6 +293,7 @@ _OF_A_BOOKING: Final = (
     c.Claim,
     c.Decline,
     c.Unreachable,
+    c.ChangeBooking,
     c.GiveOffer,
     c.Move,
 )

@@ -31,6 +31,13 @@ def optional_text(value: Any) -> str | None:
     return None if value is None else _json.encode(value).decode()
 
 
+def party_text(party: Party) -> str:
+    """A party as it is stored; of many no more is known than their id."""
+    if party.name or party.contacts or party.tags or party.attributes or party.locale:
+        return text(party)
+    return f'{{"id":{text(party.id)}}}'
+
+
 def booking_of(row: Row) -> Booking:
     """A booking from the columns `{booking}` names; the first of them is its pool."""
     return Booking(
@@ -48,18 +55,19 @@ def booking_of(row: Row) -> Booking:
         None if row[13] is None else _price.decode(row[13]),
         None if row[14] is None else _price.decode(row[14]),
         _texts.decode(row[15]) if row[15] != "[]" else (),
-        *row[16:],
+        *row[16:27],  # type: ignore[call-arg]  # mypy cannot count what a slice has
+        _mapping.decode(row[27]) if row[27] != "{}" else {},
     )
 
 
-def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
+def inserted(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]:
     return (
         pool_id,
         b.number,
         b.reference,
         b.party.id,
-        text(b.party),
-        "{}",
+        party_text(b.party),
+        text(b.answers) if b.answers else "{}",
         b.quota,
         b.quantity,
         b.state,
@@ -72,7 +80,38 @@ def inserted(pool_id: int, b: Booking) -> tuple[Any, ...]:
         optional_text(b.asked_price),
         optional_text(b.price),
         text(b.units) if b.units else "[]",
-        *b[14:],
+        *b[14:25],
+        source,
+    )
+
+
+def is_hold(b: Booking) -> bool:
+    """Whether a new booking got room at once, and so has nothing to tell but what `held` says."""
+    waited, asked = b[8:11] != (0, None, None), b[14:19] != (0, 0, 0, 0, None)
+    at = b.created_at
+    same = b.asked_price == b.price and b.held_at == at and b.updated_at == at
+    return same and not waited and not asked and b.split_from is None
+
+
+def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]:
+    return (
+        pool_id,
+        b.number,
+        b.reference,
+        b.party.id,
+        party_text(b.party),
+        text(b.answers) if b.answers else "{}",
+        b.quota,
+        b.quantity,
+        b.state,
+        b.place,
+        b.arrival,
+        None if b.price is None else text(b.price),
+        text(b.units) if b.units else "[]",
+        b.created_at,
+        b.expires_at,
+        b.confirmed_at,
+        source,
     )
 
 
@@ -92,6 +131,10 @@ def updated(pool_id: int, old: Booking, b: Booking) -> tuple[Any, ...]:
         *b[14:22],
         b.updated_at,
     )
+
+
+def details(pool_id: int, b: Booking) -> tuple[Any, ...]:
+    return (pool_id, b.number, party_text(b.party), text(b.answers))
 
 
 def offer_of(row: Row) -> Offer:
@@ -124,6 +167,10 @@ def pool_of(config: str) -> Pool:
 
 def event_of(kind: str, body: str) -> Event:
     return _events[kind].decode(body)
+
+
+def texts_of(body: str) -> tuple[str, ...]:
+    return _texts.decode(body)
 
 
 def mapping_of(body: str) -> Mapping[str, Any]:

@@ -153,6 +153,15 @@ def unreachable(stage: Stage, line: Line) -> None:
         stage.run(c.Unreachable(booking.number, seq, "no such mailbox"))
 
 
+def details(stage: Stage, line: Line) -> None:
+    """What a party says of itself: `name`, `email`, `locale`; whatever else is said is an answer."""
+    said = dict(line.options)
+    name, email, locale = (said.pop(key, None) for key in ("name", "email", "locale"))
+    contacts = {"email": email} if email is not None else None
+    number, by = stage.find(line.words[0]).number, line.by or "party"
+    stage.run(c.ChangeBooking(number, name, contacts, locale, said or None, by))
+
+
 def offer(stage: Stage, line: Line) -> None:
     people, flags = _flagged(line, "opening")
     opening = stage.handed_back[-1] if flags else None
@@ -255,6 +264,7 @@ ACTIONS: Final[dict[str, Callable[[Stage, Line], None]]] = {
     "claim": claim,
     "decline": decline,
     "unreachable": unreachable,
+    "details": details,
     "offer": offer,
     "move": move,
     "fill": fill,

@@ -8,12 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from holdfast.core.model import Pool
-from holdfast.core.promises import PROMISES
 from holdfast.core.view import View
 from holdfast.store import rows
 from holdfast.store.base import Snapshot
 from holdfast.verify.compare import PROMISE
 from holdfast.verify.line import check_line
+from holdfast.verify.promises import PROMISES
 from holdfast.verify.replay import BROKEN, Replay
 from holdfast.verify.report import Findings
 from holdfast.verify.served import check_served

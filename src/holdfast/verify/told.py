@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.events import Event
-from holdfast.core.promises import messages_for, reminded_by
 from holdfast.store.base import Row
+from holdfast.verify.promises import messages_for, reminded_by
 from holdfast.verify.report import Findings
 
 _STATES: Final = ("pending", "sent", "dead")

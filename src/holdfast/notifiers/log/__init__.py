@@ -1,4 +1,7 @@
-"""Tells the log that something would be told: for a laptop without a mail server. No address, no link."""
+"""Tells the log that something would be told: for a laptop without a mail server. No address, no words.
+
+An org's own words may name people and hold links, in the subject too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ log = logging.getLogger("holdfast.messages")
 
 
 class LogNotifier:
-    """Writes who would be told of what."""
+    """Writes that somebody would be told of something."""
 
     async def send(self, message: Outgoing) -> None:
-        log.info("message %s (%s): %s", message.id, message.kind, message.subject)
+        log.info(
+            "message %s (%s) was not sent: there is no way to reach its receiver", message.id, message.kind
+        )

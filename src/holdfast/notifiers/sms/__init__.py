@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from holdfast.errors import SettingsWrong
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
+from holdfast.unlogged import unlogged
 
 _TIMEOUT_S: Final = 15.0
 
@@ -36,7 +37,8 @@ class SmsNotifier:
         form = {"To": number, "From": self._sender, "Body": message.short}
         try:
             async with httpx2.AsyncClient(timeout=_TIMEOUT_S, auth=self._account) as client:
-                answer = await client.post(self._url, data=form, headers={"Idempotency-Key": message.id})
+                with unlogged():
+                    answer = await client.post(self._url, data=form, headers={"Idempotency-Key": message.id})
         except (httpx2.HTTPError, OSError) as error:
             raise Temporary(f"the text service cannot be used: {type(error).__name__}") from error
         if not answer.is_success:

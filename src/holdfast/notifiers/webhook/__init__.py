@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.webhook.guard import Guard
+from holdfast.unlogged import unlogged
 
 _TIMEOUT_S: Final = 15.0
 _GONE: Final = 410
@@ -47,7 +48,8 @@ class WebhookNotifier:
                     request = client.build_request(
                         "POST", pinned, content=body, headers=headers, extensions=extensions
                     )
-                    answer = await client.send(request, stream=True)
+                    with unlogged():
+                        answer = await client.send(request, stream=True)
                     await answer.aclose()
         except TimeoutError as error:
             raise Temporary(f"no answer within {_TIMEOUT_S:.0f} s") from error

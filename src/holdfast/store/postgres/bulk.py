@@ -1,7 +1,8 @@
 """Many rows at once: statements that take one array for each column.
 
 An array goes to PostgreSQL as one text, its literal: asyncpg looks at every element of a list to find out
-whether that is a list too, which costs more than all the rest.
+whether that is a list too, which costs more than all the rest. Texts of JSON are long and full of quotes, but
+no control character is in them: so one of those stands between them, and nothing is quoted (`json[]`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from typing import Any, Final
 from holdfast.store.base import Row, Seen, Write
 from holdfast.store.queries import load_parts, load_queries
 
+_SEPARATOR: Final = "\x1e"
+_NULL: Final = "\x1d"
+
 
 def _with_literals(query: str) -> str:
+    query = re.sub(r"\$(\d+)::json\[\]", r"string_to_array($\1::text, E'\\x1e', E'\\x1d')", query)
     return re.sub(r"\$(\d+)::(\w+)\[\]", r"($\1::text)::\2[]", query)
 
 
@@ -23,14 +28,25 @@ def _unnesting_literals(query: str) -> str:
     return re.sub(r"unnest\([^)]*\)", lambda found: _with_literals(found[0]), query)
 
 
-QUERIES: Final = {name: _unnesting_literals(query) for name, query in load_queries("postgres").items()}
+_WRITTEN: Final = load_queries("postgres")
+QUERIES: Final = {name: _unnesting_literals(query) for name, query in _WRITTEN.items()}
+_JSON: Final = {
+    name: {int(number) - 1 for number in re.findall(r"\$(\d+)::json\[\]", query)}
+    for name, query in _WRITTEN.items()
+}
 _PARTS: Final = {name: _with_literals(part) for name, part in load_parts("postgres").items()}
-_SEPARATOR: Final = "\x1e"
 
 
-def columns(rows: Sequence[Row]) -> list[str]:
-    """Rows as the literals of arrays, one for each column."""
-    return [literal(column) for column in zip(*rows, strict=True)]
+def columns(name: str, rows: Sequence[Row]) -> list[str]:
+    """Rows as the named query takes them: an array for each column."""
+    json = _JSON[name]
+    columns = zip(*rows, strict=True)
+    return [joined(column) if at in json else literal(column) for at, column in enumerate(columns)]
+
+
+def joined(values: Sequence[str | None]) -> str:
+    """Texts of JSON, one after the other."""
+    return _SEPARATOR.join([_NULL if value is None else value for value in values])
 
 
 def literal(values: Sequence[Any]) -> str:
@@ -95,9 +111,9 @@ def values_together(seen: Seen, writes: Sequence[Write]) -> list[Any]:
     hashes = seen.hashes
     values: list[Any] = [literal(list(hashes)), literal(list(hashes.values())), len(hashes)]
     if seen.parties:
-        values += [*columns(seen.parties), seen.live]
+        values += [*columns("live_of_parties", seen.parties), seen.live]
     for write in writes:
-        values += columns(write.rows)
+        values += columns(write.name, write.rows)
         if write.exact:
             values.append(len(write.rows))
     return values

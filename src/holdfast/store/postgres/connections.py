@@ -98,3 +98,10 @@ def lost(error: BaseException, connection: Any) -> bool:
 
 def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def without_rows(error: Exception) -> Exception:
+    """The same error without the row that it complains of: it is logged, and rows hold what people said."""
+    if isinstance(error, asyncpg.PostgresError):
+        error.detail = None
+    return error

@@ -14,7 +14,7 @@ SELECT log_seq, log_hash, updated_at FROM pools WHERE id = $1;
 
 -- name: forget_party
 -- Put nobody in the place of a booking's party.
-UPDATE bookings SET party_id = v3, party = v4, answers = v5
+UPDATE bookings SET party_id = v3, party = v4, answers = v5, source = NULL
 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS x (v1, v2, v3, v4, v5)
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
@@ -42,9 +42,6 @@ UPDATE pools SET log_seq = $2, log_hash = $3, updated_at = $4 WHERE id = $1;
 -- name: messages_about
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
 FROM outbox WHERE pool_id = $1 AND booking = $2 ORDER BY seq, part;
-
--- name: every_answer
-SELECT number, answers FROM bookings WHERE pool_id = $1 AND answers <> '{}';
 
 -- name: bookings_over
 -- Bookings that ended before an instant, or whose units have all begun by then; or all, where all is over.

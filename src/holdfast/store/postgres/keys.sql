@@ -1,6 +1,9 @@
 -- name: key_by_digest
 SELECT id, org, role, name FROM api_keys WHERE digest = $1 AND revoked_at IS NULL;
 
+-- name: key_is_good
+SELECT id FROM api_keys WHERE id = $1 AND revoked_at IS NULL;
+
 -- name: key_by_request
 SELECT id, org, name, role, hint, created_at, last_used_at, revoked_at FROM api_keys WHERE org = $1 AND request = $2;
 
@@ -38,10 +41,6 @@ holds AS (
     WHERE b.expires_at IS NOT NULL AND b.expires_at > $2 AND b.state = 'held'
 )
 SELECT (SELECT count(*) FROM mine), t.waiting, t.offered, t.used, h.live, h.seats FROM tallies AS t, holds AS h;
-
--- name: change_details
--- What a party said of itself; neither seats nor order depend on it.
-UPDATE bookings SET party = $3, answers = $4 WHERE pool_id = $1 AND number = $2;
 
 -- name: standing_figures
 -- Over all orgs: live holds, bookings in line, the longest line, live offers, how late the next due is,

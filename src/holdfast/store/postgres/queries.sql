@@ -5,7 +5,7 @@
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
     wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
-    confirmed_at, created_at, updated_at, split_from;
+    confirmed_at, created_at, updated_at, split_from, answers;
 
 -- Locking and loading ----------------------------------------------------------------------------------
 
@@ -48,6 +48,23 @@ SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOI
     UNION ALL
     (SELECT 1 FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
 ) AS found;
+
+-- name: holds_of_sources
+-- How many live holds there are from each source, and when the first of them ends.
+SELECT x.source, count(*), min(found.expires_at) FROM unnest($1::text[], $2::bigint[]) AS x (source, at)
+CROSS JOIN LATERAL (
+    SELECT expires_at FROM bookings
+    WHERE bookings.source = x.source AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
+) AS found GROUP BY x.source;
+
+-- name: public_holds_of_parties
+-- How many live holds of each party of an org public keys have made, and when the first of them ends.
+SELECT x.org, x.party, count(*), min(found.expires_at)
+FROM unnest($1::text[], $2::text[], $3::bigint[]) AS x (org, party, at)
+CROSS JOIN LATERAL (
+    SELECT expires_at FROM bookings JOIN pools ON pools.id = bookings.pool_id AND pools.org = x.org
+    WHERE party_id = x.party AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
+) AS found GROUP BY x.org, x.party;
 
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
@@ -185,25 +202,45 @@ ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.u
 -- name: insert_bookings
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
 SELECT * FROM unnest(
-    $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-    $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[],
-    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
-    $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[]);
+    $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[], $8::bigint[],
+    $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::json[], $15::text[],
+    $16::json[], $17::json[], $18::json[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
+    $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[],
+    $30::text[]);
+
+-- name: insert_holds
+-- New bookings that got room at once: they never stood in line and were never asked.
+INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+    priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
+SELECT v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, 0, NULL, NULL, '', v12, v12, v13, 0, 0, 0, 0,
+    NULL, v14, v15, v16, v14, v14, NULL, v17
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[], $8::bigint[],
+    $9::text[], $10::bigint[], $11::bigint[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], $16::bigint[],
+    $17::text[]) AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17);
 
 -- name: update_bookings
--- Conditional on the state and offer that the decision was made on, whatever else the code believes.
+-- Conditional on the state and offer that the decision was made on, whatever else the code believes. Where it
+-- came from is forgotten once it is decided.
 UPDATE bookings SET quantity = v5, state = v6, place = v7, arrival = v8, position = v9, price = v10, units = v11,
     offer_seq = v12, offer_quantity = v13, attempts = v14, round = v15, offered_at = v16, held_at = v17,
-    expires_at = v18, confirmed_at = v19, updated_at = v20
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[])
+    expires_at = v18, confirmed_at = v19, updated_at = v20,
+    source = CASE WHEN v6 IN ('waiting', 'offered', 'held') THEN source END
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::json[], $11::json[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[])
     AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20)
 WHERE bookings.pool_id = v1 AND bookings.number = v2 AND bookings.state = v3 AND bookings.offer_seq = v4;
 
 -- name: step_out
 -- Give bookings of the line places that nobody else can have, until they get their new ones.
 UPDATE bookings SET place = v3 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (v1, v2, v3)
+WHERE bookings.pool_id = v1 AND bookings.number = v2;
+
+-- name: change_details
+-- What parties say of themselves; neither seats nor order depend on it.
+UPDATE bookings SET party = v3, answers = v4
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS x (v1, v2, v3, v4)
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: insert_offers
@@ -251,19 +288,19 @@ SELECT * FROM unnest(
 -- name: insert_log
 INSERT INTO log (pool_id, seq, at, kind, booking, by, body, digest, hash)
 SELECT * FROM unnest(
-    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::json[],
     $8::bytea[], $9::bytea[]);
 
 -- name: insert_outbox
 INSERT INTO outbox (pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error)
 SELECT pool, seq, part, kind, recipient, booking, facts, at, 'pending', due_at, 0, ''
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[],
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::json[],
     $8::bigint[], $9::bigint[]) AS x (pool, seq, part, kind, recipient, booking, facts, at, due_at);
 
 -- name: insert_requests
 INSERT INTO requests (org, key, digest, answer, created_at)
 SELECT * FROM unnest(
-    $1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[]);
+    $1::text[], $2::text[], $3::bytea[], $4::json[], $5::bigint[]);
 
 -- name: change_block
 -- Count more or fewer in the blocks that some places are in.

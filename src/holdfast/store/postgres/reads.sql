@@ -17,9 +17,6 @@ SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, update
 -- The pools of an org, with how many bookings each has had.
 SELECT id, numbers FROM pools WHERE org = $1;
 
--- name: answers_of
-SELECT answers FROM bookings WHERE pool_id = $1 AND number = $2;
-
 -- name: seats_ahead
 -- The seats taken in a quota by those who come before a place in the order.
 SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)::bigint

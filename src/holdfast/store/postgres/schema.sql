@@ -105,6 +105,8 @@ CREATE TABLE bookings (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     split_from BIGINT,
+    -- Where it came from, if a public key made it: a keyed hash of the address, while it is to be decided.
+    source TEXT,
     PRIMARY KEY (pool_id, number),
     CONSTRAINT booking_state CHECK (
         state IN ('waiting', 'offered', 'held', 'confirmed', 'declined', 'expired', 'cancelled', 'closed')
@@ -124,6 +126,8 @@ CREATE UNIQUE INDEX one_place_in_line ON bookings (pool_id, party_id) WHERE stat
 CREATE INDEX booking_holds ON bookings (pool_id, party_id) WHERE state = 'held';
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
+CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
+CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
 
 -- How many wait at places from `low` up to the next block's `low`.
@@ -327,6 +331,38 @@ CREATE TRIGGER stream_pool_made AFTER INSERT ON pools FOR EACH ROW EXECUTE FUNCT
 
 CREATE TRIGGER stream_pool_changed AFTER UPDATE OF log_seq ON pools FOR EACH ROW
 WHEN (new.log_seq > old.log_seq) EXECUTE FUNCTION holdfast_stream();
+
+-- Members of staff, each of one org. A password is kept as Argon2 has it; an invitation's token is derived from
+-- the id and the number of the invitation, as the tokens of links are.
+CREATE TABLE members (
+    id TEXT NOT NULL PRIMARY KEY,
+    org TEXT NOT NULL,
+    email TEXT NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    password TEXT,
+    invitation BIGINT NOT NULL,
+    invited_until BIGINT,
+    created_at BIGINT NOT NULL,
+    signed_in_at BIGINT,
+    CONSTRAINT member_email_once UNIQUE (org, email),
+    CONSTRAINT member_name_once UNIQUE (org, name),
+    CONSTRAINT member_role CHECK (role IN ('admin', 'staff', 'read'))
+);
+
+CREATE INDEX member_org ON members (org, id);
+
+-- Who is signed in: only a hash of what the browser has is kept.
+CREATE TABLE sessions (
+    digest BYTEA NOT NULL PRIMARY KEY,
+    member TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    used_at BIGINT NOT NULL,
+    ended_at BIGINT
+);
+
+CREATE INDEX session_of_member ON sessions (member);
+CREATE INDEX session_made ON sessions (created_at);
 
 -- Whose web sites may show an org's pages in a frame.
 CREATE TABLE embed_origins (

@@ -25,7 +25,9 @@ from holdfast.store.postgres.connections import (
     describe,
     lost,
     shuffled,
+    without_rows,
 )
+from holdfast.store.postgres.listening import Listening
 from holdfast.store.queries import load_migrations
 
 _DEADLINE_S: Final = 10.0
@@ -33,10 +35,6 @@ _CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
 _PAGE: Final = 1_000
 _MIGRATION_LOCK: Final = 0x686F6C64
-_CHANNEL: Final = "holdfast_due"
-# How often the listening connection is asked whether it is there, and how long it may take to say so.
-_PULSE_S: Final = 3.0
-_PULSE_DEADLINE_S: Final = 3.0
 
 
 class PostgresReader:
@@ -51,7 +49,7 @@ class PostgresReader:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
 
 class PostgresScout:
@@ -75,7 +73,7 @@ class PostgresScout:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -90,7 +88,7 @@ class PostgresSnapshot:
         return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
         cursor = await self._connection.cursor(QUERIES[name], *values)
@@ -127,7 +125,7 @@ class PostgresTransaction:
             raise self._world(error) from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(keys))
+        return await self.rows(name, *columns(name, keys))
 
     async def run(self, name: str, *values: Any) -> None:
         await self.rows(name, *values)
@@ -136,7 +134,7 @@ class PostgresTransaction:
         await self._begin()
         try:
             statement = await self._store.statements.on(self._connection, QUERIES[name])
-            await statement.fetch(*columns(rows))
+            await statement.fetch(*columns(name, rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
         except Exception as error:
             raise self._world(error) from error
@@ -174,6 +172,7 @@ class PostgresTransaction:
             if isinstance(error, asyncpg.PostgresError) and not lost(error, connection):
                 # It said no: nothing was committed.
                 connection.remove_log_listener(note)
+                without_rows(error)
                 raise
             self._end()
             connection.terminate()
@@ -194,7 +193,11 @@ class PostgresTransaction:
                 await self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001  # a connection that cannot roll back is of no further use
             self._connection.terminate()
-        self._end()
+        except BaseException:
+            self._connection.terminate()
+            raise
+        finally:
+            self._end()
 
     def _end(self) -> None:
         if self._open:
@@ -205,7 +208,7 @@ class PostgresTransaction:
     def _world(self, error: Exception) -> Exception:
         if lost(error, self._connection):
             return Unavailable(f"PostgreSQL: {describe(error)}")
-        return error
+        return without_rows(error)
 
 
 class PostgresStore:
@@ -219,9 +222,7 @@ class PostgresStore:
         self.statements = Prepared()
         self._readers: asyncpg.Pool | None = None
         self._scout = PostgresScout(url)
-        self._woken: list[Callable[[], None]] = []
-        self._listening: asyncio.Task[None] | None = None
-        self._connecting = False
+        self._listening = Listening(url)
         self._closed = False
 
     async def open(self) -> None:
@@ -238,12 +239,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         self._closed = True
-        if self._listening is not None:
-            if self._connecting:
-                # One that is cut off while it connects leaves an error behind that nobody can fetch.
-                await asyncio.wait({self._listening}, timeout=_CLOSE_S)
-            self._listening.cancel()
-            await asyncio.gather(self._listening, return_exceptions=True)
+        await self._listening.close()
         if self._readers is not None:
             # Reads that have begun may end; one that does not is cut off.
             with contextlib.suppress(TimeoutError):
@@ -318,51 +314,7 @@ class PostgresStore:
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:
-        self._woken.append(woken)
-        if self._listening is None:
-            self._listening = asyncio.create_task(self._listen())
-
-    def _wake(self) -> None:
-        for woken in self._woken:
-            woken()
-
-    async def _listen(self) -> None:
-        pause = 0.1
-        while not self._closed:
-            try:
-                self._connecting = True
-                connection = await connect(self._url)
-            except Unavailable:
-                self._connecting = False
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, 5.0)
-                continue
-            self._connecting = False
-            pause, gone = 0.1, asyncio.Event()
-            connection.add_termination_listener(lambda _, gone=gone: gone.set())
-            try:
-                await connection.add_listener(_CHANNEL, lambda *_: self._wake())
-                # What was said while nobody listened is made up for by looking.
-                self._wake()
-                while not (gone.is_set() or self._closed):
-                    await _pulse(connection, gone)
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-                continue
-            finally:
-                connection.terminate()
-
-
-async def _pulse(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
-    """Wait a few seconds, and see whether the connection is still there: one that died may never say so."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_PULSE_S):
-            await gone.wait()
-            return
-    deadline = asyncio.get_running_loop().call_later(_PULSE_DEADLINE_S, connection.terminate)
-    try:
-        await connection.execute(QUERIES["pulse"])
-    finally:
-        deadline.cancel()
+        self._listening.add(woken)
 
 
 async def _keep(connection: asyncpg.Connection) -> None:

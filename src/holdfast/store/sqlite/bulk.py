@@ -12,8 +12,9 @@ from holdfast.store.base import Row
 from holdfast.store.queries import load_queries
 
 QUERIES: Final = load_queries("sqlite")
-# A plain insert: how it begins, and the values of a row, all of them given.
-_PLAIN: Final = re.compile(r"([^?]*)\((\?\d+(?:,\s*\?\d+)*)\)$")
+# How a plain insert of one row begins, and the row.
+_PLAIN: Final = re.compile(r"([^?]*\sVALUES\s)(\([^()]*\))")
+_VALUE: Final = re.compile(r"\?(\d+)")
 # Each length is a statement of its own, which stays prepared: so there are few lengths.
 _LENGTHS: Final = (64, 16, 4, 1)
 
@@ -23,6 +24,7 @@ class Insert(NamedTuple):
 
     begin: str
     row: str
+    width: int
 
     def chunks(self, rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
         """Statements that insert all of the rows, and the values of each."""
@@ -30,17 +32,22 @@ class Insert(NamedTuple):
         for length in _LENGTHS:
             while len(rows) - at >= length:
                 values = chain.from_iterable(rows[at : at + length])
-                yield self._statement(length), list(values)
+                yield _statement(self, length), list(values)
                 at += length
 
-    def _statement(self, length: int) -> str:
-        return self.begin + ", ".join([self.row] * length)
+
+@cache
+def _statement(insert: Insert, length: int) -> str:
+    def shifted(by: int) -> str:
+        return _VALUE.sub(lambda found: f"?{int(found[1]) + by}", insert.row)
+
+    return insert.begin + ", ".join(shifted(number * insert.width) for number in range(length))
 
 
 @cache
 def inserting(name: str) -> Insert | None:
     """The named query, if it is a plain insert of one row."""
-    found = _PLAIN.match(QUERIES[name]) if name.startswith("insert_") else None
+    found = _PLAIN.fullmatch(QUERIES[name]) if name.startswith("insert_") else None
     if found is None:
         return None
-    return Insert(found[1], "(" + ", ".join("?" * len(found[2].split(","))) + ")")
+    return Insert(found[1], found[2], max(int(number) for number in _VALUE.findall(found[2])))

@@ -5,7 +5,7 @@
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
     wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
-    confirmed_at, created_at, updated_at, split_from;
+    confirmed_at, created_at, updated_at, split_from, answers;
 
 -- Locking and loading ----------------------------------------------------------------------------------
 
@@ -49,6 +49,16 @@ SELECT (
     SELECT count(*) FROM bookings INDEXED BY booking_holds
     WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held'
 );
+
+-- name: holds_of_sources
+-- How many live holds there are from each source, and when the first of them ends.
+SELECT source, count(*), min(expires_at) FROM bookings
+WHERE source = ?1 AND source IS NOT NULL AND state = 'held' AND expires_at > ?2 GROUP BY source;
+
+-- name: public_holds_of_parties
+-- How many live holds of each party of an org public keys have made, and when the first of them ends.
+SELECT org, party_id, count(*), min(expires_at) FROM bookings JOIN pools ON pools.id = pool_id AND org = ?1
+WHERE party_id = ?2 AND source IS NOT NULL AND bookings.state = 'held' AND expires_at > ?3 GROUP BY org, party_id;
 
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
@@ -190,20 +200,34 @@ ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.u
 -- name: insert_bookings
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from)
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-    ?23, ?24, ?25, ?26, ?27, ?28, ?29);
+    ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30);
+
+-- name: insert_holds
+-- New bookings that got room at once: they never stood in line and were never asked.
+INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
+    priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, NULL, NULL, '', ?12, ?12, ?13, 0, 0, 0, 0,
+    NULL, ?14, ?15, ?16, ?14, ?14, NULL, ?17);
 
 -- name: update_bookings
--- Conditional on the state and offer that the decision was made on, whatever else the code believes.
+-- Conditional on the state and offer that the decision was made on, whatever else the code believes. Where it
+-- came from is forgotten once it is decided.
 UPDATE bookings SET quantity = ?5, state = ?6, place = ?7, arrival = ?8, position = ?9, price = ?10, units = ?11,
     offer_seq = ?12, offer_quantity = ?13, attempts = ?14, round = ?15, offered_at = ?16, held_at = ?17,
-    expires_at = ?18, confirmed_at = ?19, updated_at = ?20
+    expires_at = ?18, confirmed_at = ?19, updated_at = ?20,
+    source = CASE WHEN ?6 IN ('waiting', 'offered', 'held') THEN source END
 WHERE pool_id = ?1 AND number = ?2 AND state = ?3 AND offer_seq = ?4;
 
 -- name: step_out
 -- Give bookings of the line places that nobody else can have, until they get their new ones.
 UPDATE bookings SET place = ?3 WHERE pool_id = ?1 AND number = ?2;
+
+-- name: change_details
+-- What parties say of themselves; neither seats nor order depend on it.
+UPDATE bookings SET party = ?3, answers = ?4 WHERE pool_id = ?1 AND number = ?2;
 
 -- name: insert_offers
 INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,

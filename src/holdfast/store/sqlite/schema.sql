@@ -106,6 +106,8 @@ CREATE TABLE bookings (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     split_from INTEGER,
+    -- Where it came from, if a public key made it: a keyed hash of the address, while it is to be decided.
+    source TEXT,
     PRIMARY KEY (pool_id, number),
     CONSTRAINT booking_state CHECK (
         state IN ('waiting', 'offered', 'held', 'confirmed', 'declined', 'expired', 'cancelled', 'closed')
@@ -125,6 +127,8 @@ CREATE UNIQUE INDEX one_place_in_line ON bookings (pool_id, party_id) WHERE stat
 CREATE INDEX booking_holds ON bookings (pool_id, party_id) WHERE state = 'held';
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
+CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
+CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
 
 -- How many wait at places from `low` up to the next block's `low`.
@@ -314,6 +318,38 @@ CREATE TRIGGER stream_pool_changed AFTER UPDATE OF log_seq ON pools WHEN new.log
     INSERT INTO stream (org, pool_id, seq_before, seq, at)
     VALUES (new.org, new.id, old.log_seq, new.log_seq, new.updated_at);
 END;
+
+-- Members of staff, each of one org. A password is kept as Argon2 has it; an invitation's token is derived from
+-- the id and the number of the invitation, as the tokens of links are.
+CREATE TABLE members (
+    id TEXT NOT NULL PRIMARY KEY,
+    org TEXT NOT NULL,
+    email TEXT NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    password TEXT,
+    invitation INTEGER NOT NULL,
+    invited_until INTEGER,
+    created_at INTEGER NOT NULL,
+    signed_in_at INTEGER,
+    CONSTRAINT member_email_once UNIQUE (org, email),
+    CONSTRAINT member_name_once UNIQUE (org, name),
+    CONSTRAINT member_role CHECK (role IN ('admin', 'staff', 'read'))
+) STRICT;
+
+CREATE INDEX member_org ON members (org, id);
+
+-- Who is signed in: only a hash of what the browser has is kept.
+CREATE TABLE sessions (
+    digest BLOB NOT NULL PRIMARY KEY,
+    member TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    ended_at INTEGER
+) STRICT;
+
+CREATE INDEX session_of_member ON sessions (member);
+CREATE INDEX session_made ON sessions (created_at);
 
 -- Whose web sites may show an org's pages in a frame.
 CREATE TABLE embed_origins (

@@ -7,9 +7,10 @@ the disk, runs in another. Reads use a connection of their own: the writer's see
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,8 @@ from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.queries import load_migrations
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
+
+log = logging.getLogger("holdfast")
 
 _BUSY_S: Final = 10.0
 _LOOK_S: Final = 0.2
@@ -116,9 +119,13 @@ class SqliteTransaction:
         return True
 
     async def commit(self) -> None:
-        loop = asyncio.get_running_loop()
+        done = self._store.committer.submit(self._connection.execute, "COMMIT")
         try:
-            await loop.run_in_executor(self._store.committer, self._connection.execute, "COMMIT")
+            await asyncio.shield(asyncio.wrap_future(done))
+        except asyncio.CancelledError:
+            # The caller goes away, the disk goes on: nobody may begin before it is done.
+            wait([done])
+            raise
         except sqlite3.OperationalError as error:
             # A full disk or a lock: SQLite has not committed, and says so.
             await self.rollback()
@@ -296,7 +303,11 @@ class SqliteStore:
         assert self._reader is not None
         seen = None
         while True:
-            version = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            try:
+                version = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.Error as error:
+                log.warning("SQLite: whether another process has changed something cannot be seen: %s", error)
+                version = None
             if seen is not None and version != seen:
                 for woken in self._woken:
                     woken()

@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from holdfast.core import events as e
-from holdfast.core.fairness import could_have, in_line, in_state, seats_of, serves
 from holdfast.core.line import position
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, IN_PLAY, OFFERED, TAKES_ROOM, WAITING, Instant, Tally
 from holdfast.core.openings import GOING_ON
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Decision
+from holdfast.verify.fairness import could_have, in_line, in_state, seats_of, serves
 
 Promise = Callable[[View, Instant], list[str]]
 

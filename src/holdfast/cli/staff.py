@@ -1,0 +1,209 @@
+"""Members of staff, who sign in to the service."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import desk
+from holdfast.cli.options import Database, Json, examples
+from holdfast.cli.words import clean, columns, count
+
+if TYPE_CHECKING:
+    from holdfast.accounts.members import Member, Members
+    from holdfast.core.refusals import Refusal
+    from holdfast.library import Holdfast
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Members of staff, who sign in.",
+    epilog=examples("holdfast staff add olga@example.org --name Olga --role admin"),
+)
+
+Org = Annotated[str, typer.Option("--org", metavar="ORG", help="The org that they belong to.")]
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The e-mail that they sign in with.")]
+Role = Annotated[str, typer.Option("--role", metavar="ROLE", help="What they may do: admin, staff or read.")]
+Ask = Annotated[
+    bool, typer.Option("--password", help="Ask for their password, or read it from what is piped in.")
+]
+
+
+def register(parent: typer.Typer) -> None:
+    parent.add_typer(app, name="staff")
+
+
+@app.command(
+    epilog=examples(
+        "holdfast staff add olga@example.org --name Olga --role admin",
+        "holdfast staff add eve@example.org --name Eve --role read --password",
+    )
+)
+def add(
+    email: Email,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="What to call them; the log keeps the name.")
+    ],
+    role: Role = "staff",
+    password: Ask = False,
+    org: Org = "default",
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Add a member of staff, the first admin too.
+
+    Their invitation is printed once, alone on the last line: with it they choose a password within three
+    days. With --password they have the one that you say, and no invitation.
+    """
+    chosen = _password() if password else None
+
+    async def ask(hf: Holdfast) -> Member | Refusal:
+        from holdfast.core.refusals import Refusal
+
+        if chosen is not None and (wrong := _wrong(chosen, email, name)):
+            return wrong
+        made = await _members(hf).add(org, email, name, role)
+        if isinstance(made, Refusal) or chosen is None:
+            return made
+        return await _with_password(hf, org, email, chosen)
+
+    desk.serve(database, as_json, ask, _invited, create=True)
+
+
+@app.command("list", epilog=examples("holdfast staff list --org salon"))
+def every(org: Org = "default", database: Database = None, as_json: Json = False) -> None:
+    """List the members of staff of an org."""
+
+    async def ask(hf: Holdfast) -> list[Member]:
+        found: list[Member] = []
+        while page := await _members(hf).page(org, found[-1].id if found else "", 1_000):
+            found += page
+        return found
+
+    async def told(hf: Holdfast, found: list[Member]) -> str:
+        rows = [(clean(it.email), clean(it.name), it.role, it.state, _seen(it)) for it in found]
+        return columns(rows, ("e-mail", "name", "role", "", "signed in")) or f"{org} has no members of staff."
+
+    desk.serve(database, as_json, ask, told)
+
+
+@app.command(epilog=examples("holdfast staff role eve@example.org admin"))
+def role(
+    email: Email,
+    role: Annotated[str, typer.Argument(metavar="admin|staff|read", help="What they may do from now on.")],
+    org: Org = "default",
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Change what a member of staff may do."""
+
+    async def told(hf: Holdfast, it: Member) -> str:
+        return f"{clean(it.name)} has the role {it.role}."
+
+    asked = _of(org, email, lambda members, it: members.change(org, it.id, role=role))
+    desk.serve(database, as_json, asked, told)
+
+
+@app.command(epilog=examples("holdfast staff invite eve@example.org"))
+def invite(
+    email: Email,
+    password: Ask = False,
+    org: Org = "default",
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Invite a member of staff anew, to choose a password.
+
+    The invitation is alone on the last line; their password stays until they take it. With --password they
+    have the one that you say, and are signed out everywhere.
+    """
+    chosen = _password() if password else None
+
+    if chosen is not None:
+        desk.serve(database, as_json, lambda hf: _with_password(hf, org, email, chosen), _invited)
+    else:
+        asked = _of(org, email, lambda members, it: members.invite(org, it.id))
+        desk.serve(database, as_json, asked, _invited)
+
+
+@app.command(epilog=examples("holdfast staff sign-out eve@example.org"))
+def sign_out(email: Email, org: Org = "default", database: Database = None, as_json: Json = False) -> None:
+    """Sign a member of staff out everywhere. Running services notice within seconds."""
+
+    async def told(hf: Holdfast, ended: int) -> str:
+        return f"{count(ended, 'session')} ended."
+
+    desk.serve(database, as_json, _of(org, email, lambda members, it: members.sign_out(org, it.id)), told)
+
+
+@app.command(epilog=examples("holdfast staff remove eve@example.org"))
+def remove(email: Email, org: Org = "default", database: Database = None, as_json: Json = False) -> None:
+    """Remove a member of staff. The log keeps the name."""
+
+    async def told(hf: Holdfast, member: str) -> str:
+        return f"Removed {clean(email)}."
+
+    desk.serve(database, as_json, _of(org, email, lambda members, it: members.remove(org, it.id)), told)
+
+
+def _members(hf: Holdfast) -> Members:
+    from holdfast.accounts.members import Members
+
+    return Members(hf.store, hf.clock, hf.secret)
+
+
+def _of(org: str, email: str, act: Callable[[Members, Member], Awaitable[Any]]) -> desk.Ask:
+    """Something asked of the member with this e-mail."""
+
+    async def ask(hf: Holdfast) -> Any:
+        from holdfast.core.refusals import Refusal
+
+        found = await _members(hf).by_email(org, email)
+        return found if isinstance(found, Refusal) else await act(_members(hf), found)
+
+    return ask
+
+
+def _password() -> str:
+    """The password, asked for twice at a terminal so that a slip is noticed."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    password: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return password
+
+
+def _wrong(password: str, *known: str) -> Refusal | None:
+    from holdfast import inputs
+    from holdfast.accounts.passwords import checked
+
+    try:
+        checked(password, "password", *known)
+    except inputs.Bad as bad:
+        return bad.refusal
+    return None
+
+
+async def _with_password(hf: Holdfast, org: str, email: str, password: str) -> Member | Refusal:
+    from holdfast.accounts.passwords import Passwords
+
+    return await _members(hf).set_password(org, email, password, Passwords())
+
+
+async def _invited(hf: Holdfast, it: Member) -> str:
+    told = f"{clean(it.name)} ({clean(it.email)}) has the role {it.role} in {it.org}"
+    if it.invitation is None:
+        return f"{told}, and a password to sign in with."
+    until = _moment(it.invitation.expires_at)
+    return f"{told}. With this they choose a password until {until} UTC:\n{it.invitation.token}"
+
+
+def _seen(member: Member) -> str:
+    return _moment(member.signed_in_at) if member.signed_in_at else "never"
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}"

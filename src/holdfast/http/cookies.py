@@ -1,0 +1,76 @@
+"""The cookie of a session, and who may act with it.
+
+A browser sends the cookie along whoever asks it to, so what changes something must also come from a page of
+ours (as the browser says) and say the session's CSRF token, which no page of others can know.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from holdfast.http.problems import Problem
+from holdfast.http.settings import Settings
+
+NAME: Final = "holdfast_session"
+CSRF_HEADER: Final = b"x-csrf-token"
+_OURS: Final = (b"same-origin", b"none")
+
+
+def is_secure(scope: Mapping[str, Any], settings: Settings) -> bool:
+    """Whether browsers come over https: here, or to what stands in front of us."""
+    return scope["scheme"] == "https" or settings.base_url.startswith("https:")
+
+
+def token_in(header: bytes | None, *, secure: bool) -> str | None:
+    """The session's token among a request's cookies."""
+    if header is None:
+        return None
+    wanted = _name(secure)
+    for pair in header.decode("latin-1").split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == wanted and value:
+            return value
+    return None
+
+
+def kept(token: str, age_s: int, *, secure: bool) -> tuple[tuple[bytes, bytes], ...]:
+    """The header that has the browser keep a token; with an age of 0 it forgets it."""
+    parts = [f"{_name(secure)}={token}", "Path=/", f"Max-Age={age_s}", "HttpOnly", "SameSite=Lax"]
+    if secure:
+        parts.append("Secure")
+    return ((b"set-cookie", "; ".join(parts).encode()),)
+
+
+def _name(secure: bool) -> str:
+    """Over https no other host and no plain page can set a cookie of this name."""
+    return f"__Host-{NAME}" if secure else NAME
+
+
+def must_be_from_here(headers: Mapping[bytes, bytes], settings: Settings) -> None:
+    """Refuse what a page of another site asks for. Programs say nothing of this, and are no browsers."""
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        ours = site in _OURS
+    else:
+        origin = headers.get(b"origin")
+        here = {headers.get(b"host", b"").lower(), _host(settings.base_url.encode())} - {b""}
+        ours = origin is None or _host(origin) in here
+    if not ours:
+        raise Problem("forbidden", "This was asked for by a page of another site.", "Origin")
+
+
+def _host(url: bytes) -> bytes:
+    try:
+        return urlsplit(url.lower()).netloc
+    except ValueError:
+        return b""
+
+
+def must_say(headers: Mapping[bytes, bytes], csrf_token: str) -> None:
+    """Refuse what does not say the session's own CSRF token."""
+    if not hmac.compare_digest(headers.get(CSRF_HEADER, b""), csrf_token.encode()):
+        detail = "With a session, X-CSRF-Token must say the csrf_token of GET /v1/session."
+        raise Problem("forbidden", detail, "X-CSRF-Token")

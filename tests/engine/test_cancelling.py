@@ -1,0 +1,99 @@
+"""A caller that goes away, at whatever moment, leaves the one writing connection as it found it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import asyncpg
+import pytest
+
+from holdfast import Holdfast, granted
+from tests.database import SECRET, ask
+from tests.engine.staging import nodes, outcome
+from tests.verified import assert_verified
+
+
+class SlowDisk(ThreadPoolExecutor):
+    """Every commit takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.at_it = asyncio.Event()
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        loop = asyncio.get_running_loop()
+
+        def slowly() -> Any:
+            loop.call_soon_threadsafe(self.at_it.set)
+            threading.Event().wait(0.2)
+            return work(*args, **options)
+
+        return super().submit(slowly)
+
+
+async def cut_off(task: asyncio.Task[Any], times: int = 1) -> None:
+    """Cancel a task, and again while it tidies up."""
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_caller_that_goes_away_during_a_commit_does_not_commit_for_the_next(
+    sqlite_url: str, times: int
+) -> None:
+    async with nodes(sqlite_url, 1) as (hf,):
+        store: Any = hf.store
+        store.committer.shutdown()
+        disk = store.committer = SlowDisk()
+        task = asyncio.create_task(hf.add_staff_contact("email", "ann@example.org"))
+        await disk.at_it.wait()
+        await cut_off(task, times)
+        # The next transaction is half-way when the disk is done with the first.
+        tx = await hf.store.begin()
+        await tx.run("put_secret", "half of something", "that never came to be")
+        await asyncio.to_thread(threading.Event().wait, 0.4)
+        await tx.rollback()
+        assert await ask(sqlite_url, "SELECT count(*) FROM secrets") == [(0,)]
+        assert len(await hf.staff_contacts()) == 1, "what the disk was at is done"
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_caller_that_goes_away_while_it_waits_leaves_the_lane_free(
+    postgres_url: str, times: int
+) -> None:
+    async with nodes(postgres_url, 1) as (hf,):
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+        contact = granted(await hf.add_staff_contact("email", "ann@example.org"))
+        connection = await asyncpg.connect(postgres_url)
+        async with connection.transaction():
+            await connection.execute("DELETE FROM staff_contacts")
+            task = asyncio.create_task(hf.remove_staff_contact(contact["id"]))
+            await asyncio.sleep(0.1)
+            await cut_off(task, times)
+            async with asyncio.timeout(5):
+                assert outcome(await hf.book("gig", "bea")) == "held"
+        await connection.close()
+    await assert_verified(postgres_url)
+
+
+@pytest.mark.parametrize("turns", range(0, 12, 2))
+async def test_a_command_whose_caller_goes_away_is_done_or_not_done(database_url: str, turns: int) -> None:
+    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+        tasks = [asyncio.create_task(hf.book("gig", f"party {n}", idempotency_key=f"{n}")) for n in range(3)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        again = [await hf.book("gig", f"party {n}", idempotency_key=f"{n}") for n in range(3)]
+        assert [outcome(answer) for answer in again] == ["held"] * 3
+        assert len(granted(await hf.bookings("gig"))) == 3
+    await assert_verified(database_url)

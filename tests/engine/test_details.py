@@ -1,0 +1,124 @@
+"""What people say of themselves comes in by the same door: the log tells that it changed, and not to what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from holdfast import Holdfast, Outcome, Refusal, granted
+from holdfast.changes import BookingChange, Changes
+from tests.database import ask, dump, opened
+from tests.verified import assert_verified, verified
+
+SAID = {"name": "Zelda", "contacts": {"email": "zelda@example.org"}, "answers": {"diet": "no celery"}}
+TRACES = ("Zelda", "zelda@", "celery")
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
+        yield hf
+    await assert_verified(database_url)
+
+
+async def test_a_change_is_an_event_that_names_what_changed_and_not_to_what(
+    hf: Holdfast, database_url: str
+) -> None:
+    ann = granted(await hf.book("yoga", {"id": "ann", "name": "Ann"}))
+    changed = granted(await hf.change_booking(ann.id, **SAID, by="staff:olga"))
+    assert (changed.party.name, changed.party.contacts, changed.answers) == tuple(SAID.values())
+    assert granted(await hf.booking(ann.id)) == changed
+    entry = granted(await hf.log("yoga"))[-1]
+    assert (entry.event, entry.by, entry.booking) == ("BookingChanged", "staff:olga", ann.id)
+    assert entry.facts["details"] == ["name", "contacts", "answers"]
+    tables = await dump(database_url)
+    assert [word for word in TRACES if word in str(tables["log"])] == []
+    assert [word for word in TRACES if word not in str(tables["bookings"])] == []
+    assert granted(await hf.explain(ann.id))[-1].code == "changed"
+
+
+async def test_who_watches_is_told(hf: Holdfast) -> None:
+    ann = granted(await hf.book("yoga", "ann"))
+    changes = Changes(hf)
+    before = await changes.now()
+    granted(await hf.change_booking(ann.id, answers={"diet": "vegan"}))
+    news = await changes.after("default", before)
+    (told,) = [change for change in news.changes if isinstance(change, BookingChange)]
+    assert [step.event for step in told.changes] == ["BookingChanged"]
+    assert told.booking.answers == {"diet": "vegan"}
+
+
+async def test_every_answer_shows_the_answers(hf: Holdfast) -> None:
+    olga = granted(await hf.book("yoga", "olga"))
+    ann = granted(await hf.book("yoga", "ann", 2))
+    granted(await hf.change_booking(ann.id, answers={"diet": "vegan"}))
+    assert granted(await hf.move(ann.id, "front")).answers == {"diet": "vegan"}
+    assert granted(await hf.line("yoga"))[0].answers == {"diet": "vegan"}
+    assert granted(await hf.cancel(olga.id)).answers == {}
+    offered = granted(await hf.booking(ann.id, secret=True)).offer
+    assert offered is not None
+    part = granted(await hf.claim(offered.token, 1))
+    assert (part.split_from, part.answers) == (ann.id, {"diet": "vegan"})
+    listed = granted(await hf.bookings("yoga"))
+    assert [booking.answers for booking in listed] == [{}, {"diet": "vegan"}, {"diet": "vegan"}]
+
+
+async def test_one_key_is_one_change_and_one_answer(hf: Holdfast) -> None:
+    ann = granted(await hf.book("yoga", "ann"))
+    first = await hf.change_booking(ann.id, **SAID, idempotency_key="once")
+    granted(await hf.change_booking(ann.id, name="Ann"))
+    assert await hf.change_booking(ann.id, **SAID, idempotency_key="once") == first
+    assert granted(await hf.booking(ann.id)).party.name == "Ann"
+    other = await hf.change_booking(ann.id, name="Bea", idempotency_key="once")
+    assert isinstance(other, Refusal)
+    assert other.code == "idempotency_mismatch"
+
+
+async def test_nothing_new_is_no_event_and_what_is_wrong_changes_nothing(
+    hf: Holdfast, database_url: str
+) -> None:
+    ann = granted(await hf.book("yoga", "ann"))
+    granted(await hf.change_booking(ann.id, **SAID))
+    gone = granted(await hf.book("yoga", "bea"))
+    granted(await hf.cancel(gone.id))
+    before = await dump(database_url)
+    granted(await hf.change_booking(ann.id, **SAID))
+    granted(await hf.change_booking(ann.id))
+    outcome = await hf.dry_run(lambda rehearsal: rehearsal.change_booking(ann.id, name="Eve"))
+    assert isinstance(outcome, Outcome)
+    assert [event["event"] for event in outcome.events] == ["BookingChanged"]
+    wrong: list[tuple[str, dict[str, object]]] = [
+        ("invalid", {"name": 1}),
+        ("invalid", {"contacts": {"email": 1}}),
+        ("invalid", {"answers": ["vegan"]}),
+        ("invalid", {"locale": "x" * 36}),
+        ("invalid", {"by": "x" * 501}),
+    ]
+    for code, said in wrong:
+        refused = await hf.change_booking(ann.id, **said)  # type: ignore[arg-type]
+        assert isinstance(refused, Refusal)
+        assert refused.code == code, said
+    for name, code in ((gone.id, "not_possible"), ("nobody", "unknown")):
+        refused = await hf.change_booking(name, name="Eve")
+        assert isinstance(refused, Refusal)
+        assert refused.code == code
+    assert await dump(database_url) == before
+
+
+async def test_who_is_forgotten_leaves_no_detail_behind(hf: Holdfast, database_url: str) -> None:
+    ann = granted(await hf.book("yoga", "ann", confirmed=True, by="staff"))
+    granted(await hf.change_booking(ann.id, **SAID, idempotency_key="said"))
+    assert "celery" in str(await dump(database_url))
+    granted(await hf.erase_person("ann"))
+    assert [word for word in TRACES if word in str(await dump(database_url))] == []
+
+
+async def test_a_change_behind_the_log_is_seen(hf: Holdfast, database_url: str) -> None:
+    """Control: when a booking last changed is what its last event says."""
+    ann = granted(await hf.book("yoga", "ann"))
+    granted(await hf.change_booking(ann.id, **SAID))
+    await ask(database_url, "UPDATE bookings SET updated_at = updated_at + 1")
+    assert [problem.promise for problem in (await verified(database_url)).problems] == ["log_tells_all"]
+    await ask(database_url, "UPDATE bookings SET updated_at = updated_at - 1")

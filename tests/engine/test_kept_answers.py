@@ -1,0 +1,78 @@
+"""An answer is kept under its key in few words, and told again in full."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from holdfast.answers import decode_answer, encode_answer
+from holdfast.core.model import Party, Price
+from holdfast.shapes import Booking, total_of
+
+NOW = datetime(2026, 3, 7, 14, tzinfo=UTC)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
+PARTIES = st.builds(
+    Party,
+    TEXT.filter(bool),
+    TEXT,
+    st.dictionaries(TEXT, TEXT, max_size=2),
+    st.lists(TEXT, max_size=2).map(tuple),
+    st.dictionaries(TEXT, st.integers(-9, 9) | TEXT, max_size=2),
+)
+PRICES = st.none() | st.builds(Price, st.integers(0, 10**6), st.just("EUR"))
+
+
+def hold(party: Party, quantity: int, price: Price | None, window_ms: int) -> Booking:
+    """A hold as it is answered when it is made."""
+    return Booking(
+        id="b0123456789abck7pm2x",
+        reference="K7PM2X",
+        pool="p0123456789abc",
+        quota="main",
+        party=party,
+        quantity=quantity,
+        units=("A1",) * quantity,
+        state="held",
+        position=None,
+        ahead=None,
+        attempts=0,
+        round=0,
+        offered_at=None,
+        expires_at=NOW + timedelta(milliseconds=window_ms),
+        seconds_left=-(-window_ms // 1000),
+        confirmed_at=None,
+        price=price,
+        total=total_of(price, quantity),
+        placement="quota",
+        answers={},
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+@given(PARTIES, st.integers(1, 3), PRICES, st.integers(0, 10**7))
+def test_a_new_hold_is_told_again_as_it_was(
+    party: Party, quantity: int, price: Price | None, window_ms: int
+) -> None:
+    made = hold(party, quantity, price, window_ms)
+    text = encode_answer(made)
+    assert text.startswith("held ")
+    assert decode_answer(text) == made
+
+
+@given(PARTIES, st.integers(1, 9))
+def test_a_hold_that_was_waited_for_is_told_again_too(party: Party, position: int) -> None:
+    """What only looks like a new hold is kept in full."""
+    promoted = replace(hold(party, 1, None, 1_000), position=position)
+    extended = replace(hold(party, 1, None, 1_000), updated_at=NOW + timedelta(seconds=1))
+    asked = replace(hold(party, 1, None, 1_000), offered_at=NOW)
+    rest = replace(hold(party, 1, None, 1_000), split_from="b0123456789abc234567")
+    for booking in (promoted, extended, asked, rest):
+        assert decode_answer(encode_answer(booking)) == booking
+
+
+def test_what_is_kept_is_short() -> None:
+    assert len(encode_answer(hold(Party("ann"), 1, None, 900_000))) < 260

@@ -1,0 +1,66 @@
+"""Whoever listens for what other processes commit goes on listening, whatever goes wrong meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import Any
+
+import asyncpg
+import pytest
+
+from holdfast import granted
+from tests.engine.staging import nodes
+
+SOON_S = 10
+
+
+async def test_a_look_at_the_file_that_fails_is_not_the_last(sqlite_url: str) -> None:
+    async with nodes(sqlite_url) as (here, there):
+        store: Any = here.store
+        woken, refused = asyncio.Event(), asyncio.Event()
+        await here.store.listen(woken.set)
+
+        def refuse(*_: Any) -> int:
+            refused.set()
+            return sqlite3.SQLITE_DENY
+
+        store._reader.set_authorizer(refuse)
+        await asyncio.wait_for(refused.wait(), SOON_S)
+        await asyncio.sleep(0)
+        store._reader.set_authorizer(None)
+        woken.clear()
+        for n in range(3):
+            # The first change may be taken for the state of things; what comes after is news.
+            granted(await there.create_pool(f"gig-{n}", preset="checkout", quotas={"main": 1}))
+            await asyncio.sleep(0.3)
+        await asyncio.wait_for(woken.wait(), SOON_S)
+
+
+async def test_a_connection_that_cannot_listen_is_tried_again_after_a_pause(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A standby, say, lets one in and then refuses to LISTEN."""
+    add_listener, tried = asyncpg.Connection.add_listener, 0
+    errors = [asyncpg.FeatureNotSupportedError("on a standby")] * 3 + [RuntimeError("out of the blue")]
+
+    async def fails(self: Any, *args: Any) -> None:
+        nonlocal tried
+        tried += 1
+        if refusing or errors:
+            raise errors.pop() if errors else asyncpg.FeatureNotSupportedError("on a standby")
+        await add_listener(self, *args)
+
+    refusing = True
+    monkeypatch.setattr(asyncpg.Connection, "add_listener", fails)
+    async with nodes(postgres_url) as (here, there):
+        woken = asyncio.Event()
+        await here.store.listen(woken.set)
+        await asyncio.sleep(1)
+        assert 2 <= tried <= 10, "it may try again and again, but not without a pause"
+        refusing = False
+        await asyncio.wait_for(woken.wait(), SOON_S)
+        woken.clear()
+        granted(await there.create_pool("gig", preset="checkout", quotas={"main": 1}))
+        granted(await there.book("gig", "ann"))
+        await asyncio.wait_for(woken.wait(), SOON_S)

@@ -1,0 +1,182 @@
+"""The examples are run as a reader would run them: real processes on loopback, asked and told for real."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from holdfast import Holdfast, granted
+from holdfast.clock import to_datetime
+from holdfast.outbox import MessageSettings, Outbox
+from tests.http.server import free_port
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+RUN = {
+    "fastapi_app.py": ["-m", "uvicorn", "fastapi_app:app", "--port"],
+    "flask_app.py": ["-m", "flask", "--app", "flask_app", "run", "--port"],
+}
+
+
+class Process:
+    """An example as a process."""
+
+    def __init__(self, folder: Path, *words: str, **environment: str) -> None:
+        self.output = folder / "output.txt"
+        with self.output.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, *words],
+                cwd=EXAMPLES,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            )
+
+    def until(self, ready: Any, patience_s: float = 30) -> None:
+        give_up_at = time.monotonic() + patience_s
+        while not ready():
+            assert self.process.poll() is None, self.output.read_text()
+            assert time.monotonic() < give_up_at, self.output.read_text()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@contextlib.contextmanager
+def running(process: Process, base: str) -> Iterator[None]:
+    def answers() -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(base, timeout=5).status_code < 600
+        return False
+
+    try:
+        process.until(answers)
+        yield
+    finally:
+        process.stop()
+
+
+def test_every_example_is_run_here() -> None:
+    there = {path.name for path in EXAMPLES.glob("*.py")}
+    assert there == {"script.py", "webhook_receiver.py", *RUN}
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert all(f"({name})" in listed for name in there)
+
+
+def test_the_script_tells_its_story(sqlite_url: str) -> None:
+    told = subprocess.run(
+        [sys.executable, "script.py", sqlite_url], cwd=EXAMPLES, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.splitlines() == [
+        "Ann: held, 900 s to confirm",
+        "Cyd: not_enough_room. Not enough seats available. Requested: 1, Available: 0",
+        "Bea: waiting, position 1",
+        "Bea: confirmed",
+        "  You joined the line as #1.",
+        "  You were #1 and were offered a seat for 24 h.",
+        "  You accepted a seat.",
+    ]
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_an_app_gives_out_its_seat_fairly(name: str, database_url: str, tmp_path: Path) -> None:
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    environment = {"DATABASE_URL": database_url, "HOLDFAST_SECRET": "a secret of the tests"}
+
+    def start() -> Process:
+        return Process(tmp_path, *RUN[name], str(port), **environment)
+
+    with running(start(), f"{base}/class"), httpx.Client(base_url=base, timeout=30) as client:
+        assert client.get("/class").json() == {"room": 1, "waiting": 0}
+        ann, again = (sign_up(client, "ann", "once") for _ in range(2))
+        assert (ann["state"], again) == ("held", ann)
+        assert client.post(f"/signups/{ann['id']}/confirm").json()["state"] == "confirmed"
+        with ThreadPoolExecutor(8) as people:
+            waiting = list(people.map(lambda n: sign_up(client, f"party-{n}"), range(8)))
+        assert sorted(it["position"] for it in waiting) == list(range(1, 9))
+        first = min(waiting, key=lambda it: it["position"])
+        assert client.post(f"/signups/{ann['id']}/cancel").json()["state"] == "cancelled"
+        token = asyncio.run(offered(database_url, first["id"]))
+        assert client.post(f"/offers/{token}/claim").json()["state"] == "confirmed"
+        refused = client.post(f"/signups/{ann['id']}/confirm")
+        assert (refused.status_code, refused.json()["detail"]["code"]) == (409, "not_possible")
+        assert client.post("/offers/nonsense.x/claim").status_code == 404
+    # Started again, it knows what it promised.
+    with running(start(), f"{base}/class"), httpx.Client(base_url=base, timeout=30) as client:
+        assert client.get("/class").json() == {"room": 0, "waiting": 7}
+        assert client.post(f"/offers/{token}/claim").json()["state"] == "confirmed"
+
+
+def sign_up(client: httpx.Client, who: str, key: str | None = None) -> Any:
+    said = {"who": who, "email": f"{who}@example.org"}
+    answer = client.post("/signups", json=said, headers={"Idempotency-Key": key} if key else {})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def offered(url: str, booking: str) -> str:
+    """The token as the message to the party brings it."""
+    async with Holdfast.open(url, ticker=False, secret="a secret of the tests") as hf:
+        offer = granted(await hf.booking(booking, secret=True)).offer
+        assert offer is not None
+        return offer.token
+
+
+@pytest.fixture
+async def told(sqlite_url: str) -> AsyncIterator[tuple[Holdfast, Outbox]]:
+    async with Holdfast.open(sqlite_url, ticker=False) as hf:
+        outbox = Outbox(hf, MessageSettings(webhooks_to_private=True))
+        yield hf, outbox
+        await outbox.close()
+
+
+async def test_the_receiver_takes_what_is_ours_once_and_nothing_else(
+    told: tuple[Holdfast, Outbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hf, outbox = told
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    webhook = granted(await hf.add_webhook(f"{base}/in"))
+    process = Process(tmp_path, "webhook_receiver.py", webhook.secret, str(port))
+    with running(process, base):
+        granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 0}))
+        ann = granted(await hf.book("yoga", "ann"))
+        await outbox.send_due()
+        process.until(lambda: process.output.read_text() == f"joined {ann.id}\n")
+        (message,) = granted(await hf.messages("yoga"))
+        assert granted(await hf.message(message.id)).deliveries[-1].state == "sent"
+
+        body, now = '{"type": "joined", "data": {"booking": "forged"}}', to_datetime(hf.clock.now())
+
+        def post(secret: str, at: Any = now, text: str = body, sent: str = "") -> int:
+            headers = {
+                "webhook-id": "m1",
+                "webhook-timestamp": str(int(at.timestamp())),
+                "webhook-signature": Webhook(secret).sign("m1", at, text),
+            }
+            return httpx.post(base, content=sent or text, headers=headers).status_code
+
+        assert post("whsec_" + "A" * 32) == 401, "another secret"
+        assert post(webhook.secret, sent=body.replace("forged", "changed")) == 401, "another body"
+        assert post(webhook.secret, at=now - timedelta(hours=1)) == 401, "an old one, sent again"
+        assert httpx.post(base, content=body).status_code == 401, "none at all"
+        assert process.output.read_text() == f"joined {ann.id}\n"
+        # Control: what is ours is taken, and told of once though it comes twice.
+        assert [post(webhook.secret, text=body.replace("forged", "ours")) for _ in range(2)] == [204, 204]
+        process.until(lambda: process.output.read_text() == f"joined {ann.id}\njoined ours\n")
