@@ -5,7 +5,7 @@
 (() => {
   const lang = document.documentElement.lang;
   const SOON_S = [300, 60];
-  const PAUSE_MS = 2000;
+  const PAUSE_MS = 1000;
   const POLL_MS = 30000;
   let timers = [];
   let fetchedAt = -PAUSE_MS;
@@ -36,7 +36,8 @@
       const text = words(left);
       if (timer.shown.textContent !== text) timer.shown.textContent = text;
       timer.shown.classList.toggle("long", left >= 3600);
-      if (SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${timer.shown.getAttribute("aria-label")}: ${text}`);
+      const label = timer.shown.getAttribute("aria-label");
+      if (label && SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${label}: ${text}`);
       timer.last = left;
       if (!left && !timer.over) {
         timer.over = true;
@@ -50,7 +51,7 @@
   }
 
   async function refresh() {
-    const here = main().dataset.here;
+    const { here, state } = main().dataset;
     if (!here || busy) return;
     const wait = fetchedAt + PAUSE_MS - Date.now();
     if (wait > 0) {
@@ -61,7 +62,7 @@
     busy = true;
     fetchedAt = Date.now();
     try {
-      const answer = await fetch(here, { headers: { accept: "text/html" }, cache: "no-store", credentials: "omit" });
+      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: "omit" });
       if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       // No network: the next news, or the next look, comes to it.
