@@ -91,6 +91,28 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
         ("GET", "/v1/keys", {"admin"}),
         ("POST", "/v1/keys", {"admin"}),
         ("DELETE", "/v1/keys/any", {"admin"}),
+        ("GET", "/v1/webhooks", {"admin"}),
+        ("POST", "/v1/webhooks", {"admin"}),
+        ("GET", "/v1/webhooks/any", {"admin"}),
+        ("PATCH", "/v1/webhooks/any", {"admin"}),
+        ("DELETE", "/v1/webhooks/any", {"admin"}),
+        ("POST", "/v1/webhooks/any/rotate", {"admin"}),
+        ("POST", "/v1/webhooks/any/test", {"admin"}),
+        ("GET", "/v1/webhooks/any/deliveries", {"admin"}),
+        ("POST", "/v1/webhooks/any/deliveries/any/replay", {"admin"}),
+        ("GET", "/v1/pools/any/messages", {"admin", "staff", "read"}),
+        ("GET", "/v1/bookings/any/messages", {"admin", "staff", "read"}),
+        ("GET", "/v1/messages/any", {"admin", "staff", "read"}),
+        ("GET", "/v1/dead-letters", {"admin", "staff", "read"}),
+        ("POST", "/v1/messages/any/replay", {"admin", "staff"}),
+        ("GET", "/v1/templates", {"admin", "staff", "read"}),
+        ("GET", "/v1/templates/offer/en/sms", {"admin", "staff", "read"}),
+        ("PUT", "/v1/templates/offer/en/sms", {"admin", "staff"}),
+        ("DELETE", "/v1/templates/offer/en/sms", {"admin", "staff"}),
+        ("POST", "/v1/previews/offer/en", {"admin", "staff"}),
+        ("GET", "/v1/staff-contacts", {"admin"}),
+        ("POST", "/v1/staff-contacts", {"admin"}),
+        ("DELETE", "/v1/staff-contacts/any", {"admin"}),
         ("GET", "/v1/members", {"admin"}),
         ("POST", "/v1/members", {"admin"}),
         ("GET", "/v1/members/any", {"admin"}),
@@ -122,12 +144,22 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     key = admin.ask("GET", "/v1/keys")["items"][0]["id"]
     body = {"email": "wei@example.org", "name": "Wei", "role": "staff"}
     member = admin.ask("POST", "/v1/members", body, expect=201)
+    webhook = admin.ask("POST", "/v1/webhooks", {"url": "https://receiver.example/"}, expect=201)
+    contact = {"notifier": "email", "address": "desk@example.org"}
+    contact = admin.ask("POST", "/v1/staff-contacts", contact, expect=201)
     names = {
         "pool": [pool["id"], pool["key"]],
         "booking": [ann["id"], ann["reference"], ann["edit_token"]],
         "token": [token],
         "key": [key],
         "member": [member["id"]],
+        "message": [admin.ask("GET", f"/v1/bookings/{ann['id']}/messages")["items"][0]["id"]],
+        "webhook": [webhook["id"]],
+        "contact": [contact["id"]],
+        # These are of no org: see test_messages for whose words they are said in.
+        "kind": ["nonsense"],
+        "language": ["en"],
+        "part": ["subject"],
         "opening": ["1"],
         "label": ["a"],
     }
@@ -137,6 +169,7 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
         "resolve": {"action": "free"},
         "move_booking": {"to": "front"},
         "change_booking": {"answers": {"a": 1}},
+        "set_template": {"text": "x"},
     }
     before = admin.ask("GET", "/v1/pools/secret-gig/log?limit=500")
     document = admin.ask("GET", "/openapi.json")
@@ -162,7 +195,10 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     assert other_org.ask("GET", f"/v1/bookings?pool={pool['id']}", expect=404)
     assert other_org.ask("GET", f"/v1/bookings?cursor={ann['id']}")["items"] == []
     assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
-    assert other_org.ask("GET", "/v1/members")["items"] == []
+    for path in ("/v1/members", "/v1/webhooks", "/v1/staff-contacts", "/v1/dead-letters", "/v1/templates"):
+        assert other_org.ask("GET", path)["items"] == []
+    assert admin.ask("GET", f"/v1/webhooks/{webhook['id']}") == webhook | {"secret": None}
+    assert admin.ask("GET", "/v1/staff-contacts")["items"] == [contact]
     shown = admin.ask("GET", f"/v1/members/{member['id']}")
     assert shown == member | {"invitation": None}
     assert admin.ask("GET", "/v1/pools/secret-gig/log?limit=500") == before

@@ -12,6 +12,7 @@ from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.accounts import AccountMethods
 from holdfast.client.asking import NotReached
 from holdfast.client.asking import name_in_path as _name
+from holdfast.client.messages import MessageMethods
 from holdfast.core.model import Party
 from holdfast.core.refusals import Refusal
 from holdfast.http.offers import OfferShape
@@ -26,7 +27,7 @@ Key = str | None
 _MESSAGES: Final[dict[str | None, Any]] = {"booking": BookingChange, "pool": PoolChange}
 
 
-class AsyncClient(AccountMethods):
+class AsyncClient(AccountMethods, MessageMethods):
     """The service, for programs with an event loop."""
 
     # Pools.

@@ -27,6 +27,12 @@ _PARAMETERS: Final = {
     "opening": "The number of the opening.",
     "key": "The id of a key.",
     "member": "The id of a member.",
+    "message": "The id of a message.",
+    "webhook": "The id of a webhook.",
+    "contact": "The id of a contact of staff.",
+    "kind": "A kind of message, such as offer.",
+    "language": "A language: en, fi or de.",
+    "part": "What of the message: subject, body or sms.",
 }
 _TEXT: Final = """\
 Holdfast gives out scarce seats fairly: it holds them while someone decides, queues people when there are

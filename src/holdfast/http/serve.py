@@ -64,7 +64,7 @@ def _with_origins(service: Service, settings: Settings) -> Any:
     return CORSMiddleware(
         service,
         allow_origins=[origin.strip() for origin in settings.origins.split(",")],
-        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
         expose_headers=["Retry-After", "X-Request-ID"],
     )

@@ -30,13 +30,16 @@ from holdfast.http import (
     health,
     keys,
     members,
+    messages,
     metrics,
     offers,
     pools,
     session,
     stats,
     stream,
+    templates,
     units,
+    webhooks,
 )
 from holdfast.http.attempts import Attempts
 from holdfast.http.doorkeeper import Doorkeeper
@@ -277,6 +280,9 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         keys.OPERATIONS,
         session.OPERATIONS,
         members.OPERATIONS,
+        messages.OPERATIONS,
+        templates.OPERATIONS,
+        webhooks.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

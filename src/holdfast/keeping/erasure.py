@@ -18,6 +18,7 @@ from holdfast import ids
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.events import Closed, Erased
 from holdfast.core.model import HELD, OFFERED, WAITING, Booking, Instant, Party
+from holdfast.once import is_a_name
 from holdfast.shapes import Booking as BookingShape
 from holdfast.store import rows
 from holdfast.store.base import Row, Transaction
@@ -91,6 +92,8 @@ async def _redact_answers(tx: Transaction, pool_id: int, org: str, party: str, n
     """Answers kept under idempotency keys: asked again, they are the same but for the person."""
     changed = []
     for key, text in await tx.rows("requests_naming", org, rows.text(party)):
+        if is_a_name(text):
+            continue
         answer = decode_answer(text)
         if (
             isinstance(answer, BookingShape)
