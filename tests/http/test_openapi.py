@@ -59,6 +59,7 @@ def names_there(admin: Client) -> dict[str, str]:
         "member": "none",
         "message": admin.ask("GET", "/v1/pools/there/messages")["items"][0]["id"],
         "webhook": "none",
+        "party": "olga",
         "contact": "none",
         "kind": "offer",
         "language": "en",

@@ -28,6 +28,7 @@ from holdfast.http import (
     clock,
     docs,
     health,
+    keeping,
     keys,
     members,
     messages,
@@ -56,6 +57,8 @@ from holdfast.library import Holdfast
 log = logging.getLogger("holdfast.http")
 
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# What people choose themselves may have a slash in it.
+_WITH_SLASHES: Final = re.compile(r"\{(label|party)\}")
 _ORGS_MAX: Final = 10_000
 _PAUSE_MAX_S: Final = 5.0
 
@@ -253,7 +256,7 @@ class Service:
         for operation in self.operations:
             paths.setdefault(operation.path, {})[operation.method] = operation
         routes = [
-            Route(path.replace("{label}", "{label:path}"), Endpoint(self, operations))
+            Route(_WITH_SLASHES.sub(r"{\1:path}", path), Endpoint(self, operations))
             for path, operations in paths.items()
         ]
         pages: dict[str, Page] = {
@@ -283,6 +286,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         messages.OPERATIONS,
         templates.OPERATIONS,
         webhooks.OPERATIONS,
+        keeping.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

@@ -56,6 +56,7 @@ async def forget_in_pool(
     values = (nobody.id, rows.text(nobody), "{}")
     await tx.many("forget_party", [(pool_id, number, *values) for number in numbers])
     messages = await tx.rows("empty_messages", pool_id, list(numbers))
+    await tx.run("empty_deliveries", pool_id, list(numbers))
     await _redact_answers(tx, pool_id, org, party, nobody)
     event = Erased(max(now, updated_at), nobody.id, numbers, entries)
     await _append(tx, pool_id, seq + 1, bytes(head), event, by)
