@@ -194,6 +194,12 @@ def test_units_are_given_out_in_their_own_order_each_to_the_first_who_wants_it()
     assert [(event.booking, event.units) for event in offered] == [(2, ("aisle",)), (1, ("window",))]
 
 
+def test_an_offer_of_two_units_is_a_try_and_a_turn_at_both() -> None:
+    world = two_units("last_minute").do(c.Book(ANN, 2), wait(BEA, 2), c.Cancel(1))
+    assert [opening.tries for opening in world.view.openings.values()] == [1, 1]
+    assert world.view.tried == {(1, 2): True, (2, 2): True}
+
+
 def test_a_unit_that_has_had_all_its_tries_is_no_company() -> None:
     world = World("course_section", Quota("main", by_units=True), tries_max=1)
     world.do(wait(ANN), c.AddUnits(({"label": "12A", "quota": "main"},)), c.Decline(1), wait(BEA, 2))
