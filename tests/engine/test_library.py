@@ -127,6 +127,10 @@ async def about_messages(hf: Told) -> None:
     contact = await hf.add_staff_contact("email", "desk@example.org")
     await hf.staff_contacts()
     await hf.remove_staff_contact(contact.id)
+    origin = await hf.allow_origin("https://example.org")
+    await hf.allow_origin("example.org/page")
+    await hf.origins()
+    await hf.remove_origin(origin.id)
 
 
 async def told(url: str, monkeypatch: pytest.MonkeyPatch, *, sync: bool) -> Told:
