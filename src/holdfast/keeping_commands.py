@@ -15,8 +15,10 @@ from holdfast.keeping import erasure, exports, imports, persons, pruning
 from holdfast.keeping.imports import Asked, Imported, RowDone, RowError
 from holdfast.keeping.persons import PersonRecord
 from holdfast.keeping.pruning import Pruned
+from holdfast.once import answered, keep
 from holdfast.people_commands import PeopleCommands
 from holdfast.shapes import Booking, Outcome
+from holdfast.store import rows
 
 # Idempotency keys are promised for a day, and what is younger is not over for long.
 _YOUNGEST_S: Final = 24 * 3600
@@ -59,7 +61,8 @@ class KeepingCommands(PeopleCommands, Door):
         """
         if await self._pool_id(pool) is None:
             return unknown("pool", pool)
-        found = imports.read(text)
+        # A long file takes a while to read, and nobody else shall wait for that.
+        found = await asyncio.to_thread(imports.read, text)
         if isinstance(found, Refusal):
             return found
         asked, wrong = found
@@ -98,7 +101,13 @@ class KeepingCommands(PeopleCommands, Door):
         return record if record.bookings else unknown("party", party)
 
     async def erase_person(
-        self, party: str, *, cancel: bool = False, dry_run: bool = False, by: str = "staff"
+        self,
+        party: str,
+        *,
+        cancel: bool = False,
+        dry_run: bool = False,
+        by: str = "staff",
+        idempotency_key: str | None = None,
     ) -> Erasure | Refusal:
         """Forget a person: names, contacts, tags, attributes and answers go, and the id that names them.
 
@@ -112,6 +121,16 @@ class KeepingCommands(PeopleCommands, Door):
             dry_run = inputs.flag(dry_run, "dry_run") or self._rehearses
         except inputs.Bad as bad:
             return bad.refusal
+        key, said = None if dry_run else idempotency_key, ("erase_person", party, cancel)
+        before = await answered(self.store, self.org, key, said)
+        if before is not None:
+            return before if isinstance(before, Refusal) else msgspec.json.decode(before, type=Erasure)
+        answer = await self._erase(party, cancel, dry_run, by)
+        if isinstance(answer, Erasure):
+            await keep(self.store, self.org, key, said, self.clock.now(), rows.text(answer))
+        return answer
+
+    async def _erase(self, party: str, cancel: bool, dry_run: bool, by: str) -> Erasure | Refusal:
         found = await persons.bookings_of(self.store, self.org, party)
         if not found:
             return unknown("party", party)

@@ -82,11 +82,16 @@ async def _before(reader: Reader, request: tuple[str, str | None, bytes]) -> str
     if bytes(known[0][2]) != digest:
         return idempotency_mismatch()
     kept: str = known[0][3]
-    if kept.startswith(_NAMED):
+    if is_a_name(kept):
         return kept.removeprefix(_NAMED)
     refused = decode_answer(kept)
     assert isinstance(refused, Refusal)
     return refused
+
+
+def is_a_name(kept: str) -> bool:
+    """Whether what is kept under a key is one of these names, and so tells of nobody."""
+    return kept.startswith(_NAMED)
 
 
 def _kept(answer: str | Refusal) -> str:

@@ -43,11 +43,16 @@ async def read(receive: Receive, headers: Mapping[bytes, bytes], most: int = BOD
         raise _too_large(most)
     message = await receive()
     body: bytes = message.get("body", b"")
-    while message["type"] != "http.disconnect" and message.get("more_body"):
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > most:
-            raise _too_large(most)
+    if message.get("more_body"):
+        # Gathered first and joined once: a long body comes in many pieces.
+        parts, length_now = [body], len(body)
+        while message["type"] != "http.disconnect" and message.get("more_body"):
+            message = await receive()
+            parts.append(message.get("body", b""))
+            length_now += len(parts[-1])
+            if length_now > most:
+                raise _too_large(most)
+        body = b"".join(parts)
     if message["type"] == "http.disconnect":
         raise Gone
     if len(body) > most:
@@ -64,6 +69,21 @@ def must_be_json(content_type: bytes | None) -> None:
     kind = (content_type or b"application/json").partition(b";")[0].strip().lower()
     if kind != b"application/json":
         raise Problem("unsupported_media_type", "Send the body as JSON, with Content-Type: application/json.")
+
+
+def must_be(media_type: str, content_type: bytes | None) -> None:
+    """Refuse a text of another kind."""
+    kind = (content_type or media_type.encode()).partition(b";")[0].strip().lower()
+    if kind != media_type.encode():
+        raise Problem("unsupported_media_type", f"Send the body with Content-Type: {media_type}.")
+
+
+def text(body: bytes) -> str:
+    """The body as text; a mark at its beginning that only says so is left out."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise invalid(None, "The body is not UTF-8.") from None
 
 
 def decoded(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:

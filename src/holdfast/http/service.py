@@ -31,8 +31,10 @@ from holdfast.http import (
     clock,
     docs,
     health,
+    keeping,
     keys,
     members,
+    messages,
     metrics,
     offers,
     origins,
@@ -40,7 +42,9 @@ from holdfast.http import (
     session,
     stats,
     stream,
+    templates,
     units,
+    webhooks,
 )
 from holdfast.http.attempts import Attempts
 from holdfast.http.doorkeeper import Doorkeeper
@@ -59,6 +63,8 @@ from holdfast.tracing import Tracing
 log = logging.getLogger("holdfast.http")
 
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# What people choose themselves may have a slash in it.
+_WITH_SLASHES: Final = re.compile(r"\{(label|party)\}")
 _ORGS_MAX: Final = 10_000
 _PAUSE_MAX_S: Final = 5.0
 
@@ -276,7 +282,7 @@ class Service:
         for operation in self.operations:
             paths.setdefault(operation.path, {})[operation.method] = operation
         routes = [
-            Route(path.replace("{label}", "{label:path}"), Endpoint(self, operations))
+            Route(_WITH_SLASHES.sub(r"{\1:path}", path), Endpoint(self, operations))
             for path, operations in paths.items()
         ]
         pages: dict[str, Page] = {
@@ -309,6 +315,10 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         session.OPERATIONS,
         members.OPERATIONS,
         origins.OPERATIONS,
+        messages.OPERATIONS,
+        templates.OPERATIONS,
+        webhooks.OPERATIONS,
+        keeping.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast.http.limits import slow_down
+from holdfast.http.limits import slow_down, whose
 from holdfast.pages.calls import Call
 
 _BEAT_S: Final = 15.0
@@ -34,15 +34,16 @@ async def stream(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) -
     """Check that one more may watch, then hand out the stream."""
     settings, watcher = call.service.settings, call.service.watcher
     full = watcher.onlookers >= settings.page_streams_max
-    if full or _watching[call.address] >= settings.page_streams_per_address_max:
+    if full or _watching[whose(call.address)] >= settings.page_streams_per_address_max:
         raise slow_down(30)
     return _told(call, pool_id, look)
 
 
 async def _told(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
     watcher, seq, seen = call.service.watcher, -1, ""
+    who = whose(call.address)
     watcher.onlookers += 1
-    _watching[call.address] += 1
+    _watching[who] += 1
     watcher.wake()
     try:
         yield b"retry: 2000\n\n"
@@ -63,6 +64,6 @@ async def _told(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) ->
                 yield b": still here\n\n"
     finally:
         watcher.onlookers -= 1
-        _watching[call.address] -= 1
-        if not _watching[call.address]:
-            del _watching[call.address]
+        _watching[who] -= 1
+        if not _watching[who]:
+            del _watching[who]

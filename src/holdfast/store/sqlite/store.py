@@ -197,7 +197,7 @@ class SqliteStore:
                 timeout=_BUSY_S,
             )
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(QUERIES["durable_commits"])
             connection.execute("PRAGMA cache_size = -65536")
             # A page that is hot is copied once for each checkpoint: fewer of them save work, and 16 MB of
             # log are still copied in a few hundredths of a second.
