@@ -49,11 +49,11 @@ def demo(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """See Holdfast at work: five pools with a past, in your browser.
+    """See Holdfast at work, in your browser.
 
-    Serves pages for the people waiting, the console, and a page where you move the clock on and watch offers
-    roll on to the next in line. The database is thrown away when you stop it with Ctrl-C; nobody is really
-    written to.
+    Serves five pools with a past: pages for the people waiting, the console, and a page where you move the
+    clock on and watch offers roll on to the next in line. The database is thrown away when you stop it with
+    Ctrl-C; nobody is really written to.
 
     With --stories, five stories are told in the terminal instead, from the log of a real database.
     """
@@ -76,6 +76,8 @@ def _serve(port: int | None, opened: bool | None, seconds: float | None) -> None
     print("Setting the scene: five pools, twelve days …", flush=True)
     try:
         run(port, tell, seconds=seconds)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         desk.fail(f"the demo cannot be served there: {error}", desk.UNAVAILABLE)
     print("\nStopped, and nothing is left behind.")

@@ -163,10 +163,16 @@ async def _once_ready(service: DemoService, base: str, tell: Told, seconds: floa
         if await _answers(service):
             break
         await asyncio.sleep(0.05)
-    tell(await _links(service, base))
-    if seconds is not None:
+    try:
+        tell(await _links(service, base))
+        if seconds is None:
+            return
         await asyncio.sleep(seconds)
+    except Exception:
+        # Whoever started it does not listen any more, say: a demo that nobody knows of must not stay.
         service.end()
+        raise
+    service.end()
 
 
 async def _answers(service: DemoService) -> bool:
