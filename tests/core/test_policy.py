@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.policy import PRESETS, Policy, as_document, changed, length, make
+from holdfast.core.policy import PRESETS, Policy, as_document, at_rest, changed, length, make
 from holdfast.core.refusals import Refusal
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -253,3 +253,17 @@ def test_lengths_are_whole_seconds_or_a_number_with_a_unit(written: object, mill
 )
 def test_anything_else_is_no_length(written: object) -> None:
     assert length(written) is None
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("promotion", [None, "auto", "offer"])
+def test_what_means_nothing_can_be_put_to_rest(preset: str, promotion: str | None) -> None:
+    """Whoever fills in every field and then changes how the line is served gets no contradiction."""
+    said = as_document(PRESETS[preset])
+    needed = {"offer_window": 600, "turns": "opening", "after_lapse": "stay", "after_decline": "stay"}
+    changes = {**said, **(needed if promotion == "offer" and not said["offer_window"] else {})}
+    made = make(None, at_rest({**changes, "promotion": promotion}))
+    assert isinstance(made, Policy)
+    assert made.promotion == promotion
+    if promotion == said["promotion"]:
+        assert made == PRESETS[preset]
