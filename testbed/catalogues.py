@@ -1,4 +1,4 @@
-"""Brings the catalogues of the pages up to date with their templates: `python -m testbed.catalogues`.
+"""Brings the catalogues of pages and console up to date with their templates: `python -m testbed.catalogues`.
 
 New sentences come in without a translation, and the tests fail until they have one. What no template says
 any more goes.
@@ -13,14 +13,16 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-PAGES = Path(__file__).parent.parent / "src" / "holdfast" / "pages"
+HOLDFAST = Path(__file__).parent.parent / "src" / "holdfast"
+PAGES, CONSOLE = HOLDFAST / "pages", HOLDFAST / "console"
 WIDTH = 106
 
 
 def main() -> None:
-    sentences = extracted(PAGES / "templates")
-    for path in sorted((PAGES / "catalogues").glob("*.po")):
-        update(path, sentences)
+    for package in (PAGES, CONSOLE):
+        sentences = extracted(package / "templates")
+        for path in sorted((package / "catalogues").glob("*.po")):
+            update(path, sentences)
 
 
 def extracted(folder: Path) -> dict[str | tuple[str, str], list[str]]:

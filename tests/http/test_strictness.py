@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from holdfast.core.policy import Policy
+from holdfast.http.bodies_of_pools import PolicyBody
 from tests.http.server import Client, Server
 
 QUANTITIES: list[Any] = [0, -1, 1.5, 1.0, "2", True, 2**31, 2**63, None, [1], {"n": 1}]
@@ -163,3 +166,7 @@ def test_an_answer_names_the_request(admin: Client) -> None:
     assert answer.headers["x-request-id"] == "mine-1"
     other = admin.get("/v1/pools", headers={"X-Request-ID": "no\tgood"})
     assert len(other.headers["x-request-id"]) == 16
+
+
+def test_every_field_of_a_policy_can_be_said() -> None:
+    assert set(PolicyBody.__struct_fields__) - {"preset"} == {field.name for field in fields(Policy)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from datetime import UTC, datetime
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from holdfast.pages.booking import told
 from holdfast.pages.speech import PageSpeech, preferred
 from holdfast.pages.wording import environment
 from holdfast.shapes import Explanation
-from testbed.catalogues import PAGES, extracted
+from testbed.catalogues import CONSOLE, PAGES, extracted
 
 NOW = datetime(2027, 3, 6, 9, 20, tzinfo=UTC)
 FACTS: dict[str, Any] = {
@@ -81,12 +81,13 @@ def speech(language: str) -> PageSpeech:
     return found
 
 
+@pytest.mark.parametrize("package", [PAGES, CONSOLE], ids=lambda package: package.name)
 @pytest.mark.parametrize("language", [it for it in LANGUAGES if it != "en"])
-def test_a_catalogue_has_every_sentence_and_no_other(language: str) -> None:
-    text = (files("holdfast.pages") / "catalogues" / f"{language}.po").read_bytes()
+def test_a_catalogue_has_every_sentence_and_no_other(package: Path, language: str) -> None:
+    text = (package / "catalogues" / f"{language}.po").read_bytes()
     catalogue = read_po(io.BytesIO(text), locale=language)
     there = {it.id if isinstance(it.id, str) else tuple(it.id): it for it in catalogue if it.id}
-    assert set(there) == set(extracted(PAGES / "templates"))
+    assert set(there) == set(extracted(package / "templates"))
     for said, it in there.items():
         english = [said] if isinstance(said, str) else list(said)
         forms = [it.string] if isinstance(it.string, str) else list(it.string)

@@ -55,6 +55,8 @@ class PolicyBody(Body, kw_only=True):
     offer_cutoff: Length | UnsetType = UNSET
     partial: Literal["all_or_nothing", "give_less"] | UnsetType = UNSET
     claim_to: Literal["confirmed", "held"] | UnsetType = UNSET
+    hold_reminder: Length | UnsetType = UNSET
+    quiet_hours: Annotated[str, Meta(max_length=11)] | UnsetType | None = UNSET
     priority_rules: list[PriorityRule] | UnsetType = UNSET
 
 

@@ -23,6 +23,7 @@ from holdfast.accounts.members import Members
 from holdfast.accounts.passwords import Passwords
 from holdfast.accounts.sessions import Limits, Sessions
 from holdfast.clock import TestClock
+from holdfast.console import site as console
 from holdfast.errors import Unavailable
 from holdfast.hoarding import Source
 from holdfast.http import (
@@ -291,7 +292,7 @@ class Service:
             "/docs/docs.css": docs.style,
         }
         routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
-        return routes + site.routes(self)
+        return routes + site.routes(self) + console.routes(self)
 
 
 def operations_of(settings: Settings) -> tuple[Operation, ...]:

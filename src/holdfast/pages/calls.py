@@ -114,28 +114,32 @@ class Call:
         **variables: Any,
     ) -> Answer:
         """A page, filled in. `here` is its own address, without the language."""
-        links = [
-            (code, NAMES[code], self.url(here, lang=code) if code != speech.language else "")
-            for code in LANGUAGES
-            if here
-        ]
         body = wording.render(
             speech.language,
             template,
             speech=speech,
             url=self.url,
             here=self.url(here),
-            languages=links,
+            languages=self.languages(speech, here),
             embedded=self.embedded,
-            style=self._static("pages.css"),
-            script=self._static("pages.js"),
-            favicon=self._static("icon.svg"),
+            palette=self.static("palette.css"),
+            style=self.static("pages.css"),
+            script=self.static("pages.js"),
+            favicon=self.static("icon.svg"),
             **variables,
         )
         framed_by = self.framed_by if self.embedded else None
         return Answer(status, body, answers.HTML, answers.guarded(private=private, framed_by=framed_by))
 
-    def _static(self, name: str) -> str:
+    def languages(self, speech: PageSpeech, here: str) -> list[tuple[str, str, str]]:
+        """Every language with its name, and where this page is in it; nowhere for the one that is spoken."""
+        return [
+            (code, NAMES[code], self.url(here, lang=code) if code != speech.language else "")
+            for code in LANGUAGES
+            if here
+        ]
+
+    def static(self, name: str) -> str:
         return self.url(static.address(name)).partition("?")[0]
 
 

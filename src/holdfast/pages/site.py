@@ -76,68 +76,68 @@ def routes(service: Service) -> list[Route]:
     listed = [page for page in PAGES if service.settings.pages or page.look not in (pool.look, pool.watch)]
     # The longer path first: /embed/b/TOKEN is a booking, not a pool with a name of its own.
     listed.sort(key=lambda page: -page.path.count("/"))
-    return [Route(page.path, _Address(service, page, settings)) for page in listed]
+    return [Route(page.path, Address(service, page, settings)) for page in listed]
 
 
-class _Address:
+class Address:
     """One page at its address."""
 
     def __init__(self, service: Service, page: Page, settings: MessageSettings) -> None:
-        self._service = service
-        self._page = page
-        self._settings = settings
-        self._handlers: Mapping[str, Handler | None] = {
+        self.service = service
+        self.page = page
+        self.settings = settings
+        self.handlers: Mapping[str, Handler | None] = {
             "GET": page.look,
             "HEAD": page.look,
             "POST": page.send,
         }
-        self._allowed = ", ".join(name for name, handler in self._handlers.items() if handler).encode()
+        self.allowed = ", ".join(name for name, handler in self.handlers.items() if handler).encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
         visit: Visit = scope["holdfast"]
-        visit.operation = self._page.name
+        visit.operation = self.page.name
         call: Call | None = None
         try:
-            call = self._call(scope, visit)
-            reply = await self._reply(call, scope, receive)
+            call = self.call_of(scope, visit)
+            reply = await self.reply_to(call, scope, receive)
         except bodies.Gone:
             visit.status = 499
             return
         except Problem as problem:
-            reply = self._calm(call, scope, visit, problem)
+            reply = self.calm(call, scope, visit, problem)
         except HoldfastError as error:
             if isinstance(error, CommandFailed):
                 log.error("a command failed", extra={"request_id": visit.request_id, "error": str(error)})
-            reply = self._calm(call, scope, visit, of_error(error))
+            reply = self.calm(call, scope, visit, of_error(error))
         if call is not None:
             visit.org = call.access.org
         if isinstance(reply, AsyncIterator):
-            patience_s = self._service.settings.stream_patience_s
+            patience_s = self.service.settings.stream_patience_s
             await stream_out(send, receive, visit, reply, _EVENTS, patience_s)
             return
         await _send(send, visit, reply)
 
-    def _call(self, scope: Any, visit: Visit) -> Call:
-        hf = self._service.open_hf()
+    def call_of(self, scope: Any, visit: Visit) -> Call:
+        hf = self.service.open_hf()
         if any("\x00" in value for value in scope["path_params"].values()):
             raise not_found()
-        embedded = self._page.path.startswith("/embed/")
+        embedded = self.page.path.startswith("/embed/")
         return Call(
-            self._service,
+            self.service,
             hf,
-            self._settings,
+            self.settings,
             scope["path_params"],
-            _asked(scope["query_string"]),
+            asked(scope["query_string"]),
             dict(scope["headers"]),
             visit.address,
             embedded,
         )
 
-    async def _reply(self, call: Call, scope: Any, receive: Any) -> Any:
-        handler = self._handlers.get(scope["method"])
+    async def reply_to(self, call: Call, scope: Any, receive: Any) -> Any:
+        handler = self.handlers.get(scope["method"])
         if handler is None:
-            raise Problem("method_not_allowed", "Not here.", headers=((b"allow", self._allowed),))
-        self._service.throttle(call.access, call.address, asyncio.get_running_loop().time())
+            raise Problem("method_not_allowed", "Not here.", headers=((b"allow", self.allowed),))
+        self.service.throttle(call.access, call.address, asyncio.get_running_loop().time())
         if scope["method"] == "POST":
             raw = await bodies.read(receive, call.headers, forms.BODY_MAX)
             call.form = forms.filled_in(raw, call.headers.get(b"content-type"))
@@ -147,10 +147,10 @@ class _Address:
             return Answer(200, b"", _EVENTS.encode())
         return reply
 
-    def _calm(self, call: Call | None, scope: Any, visit: Visit, problem: Problem) -> Answer:
+    def calm(self, call: Call | None, scope: Any, visit: Visit, problem: Problem) -> Answer:
         """A page that says what went wrong, whatever that is."""
         visit.code = problem.code
-        call = call or _without_database(self._service, self._settings, scope)
+        call = call or without_database(self.service, self.settings, scope)
         answer = call.page(
             "problem.html",
             call.speech(),
@@ -163,13 +163,13 @@ class _Address:
         return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *problem.headers))
 
 
-def _without_database(service: Service, settings: MessageSettings, scope: Any) -> Call:
+def without_database(service: Service, settings: MessageSettings, scope: Any) -> Call:
     """Enough of a call to say that we are sorry."""
     nothing: Any = None
-    return Call(service, nothing, settings, {}, _asked(scope["query_string"]), dict(scope["headers"]), "")
+    return Call(service, nothing, settings, {}, asked(scope["query_string"]), dict(scope["headers"]), "")
 
 
-def _asked(query: bytes) -> dict[str, str]:
+def asked(query: bytes) -> dict[str, str]:
     """What the address says behind its question mark; what cannot be read says nothing."""
     try:
         pairs = parse_qsl(query[:_QUERY_MAX].decode("ascii"), errors="replace", max_num_fields=20)

@@ -13,10 +13,19 @@ from holdfast.pages.answers import Answer
 if TYPE_CHECKING:
     from holdfast.pages.calls import Call
 
+# Where each file is, and what it is.
+_FILES: Final = {
+    "palette.css": "holdfast.pages",
+    "pages.css": "holdfast.pages",
+    "pages.js": "holdfast.pages",
+    "icon.svg": "holdfast.pages",
+    "console.css": "holdfast.console",
+    "console.js": "holdfast.console",
+}
 _TYPES: Final = {
-    "pages.css": b"text/css; charset=utf-8",
-    "pages.js": b"text/javascript; charset=utf-8",
-    "icon.svg": b"image/svg+xml",
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "svg": b"image/svg+xml",
 }
 _KEPT: Final = (
     (b"cache-control", b"public, max-age=31536000, immutable"),
@@ -26,7 +35,7 @@ _KEPT: Final = (
 
 @cache
 def read(name: str) -> bytes:
-    return (files("holdfast.pages") / "static" / name).read_bytes()
+    return (files(_FILES[name]) / "static" / name).read_bytes()
 
 
 @cache
@@ -36,6 +45,6 @@ def address(name: str) -> str:
 
 async def file(call: Call) -> Answer:
     name = call.path["name"]
-    if name not in _TYPES:
+    if name not in _FILES:
         raise not_found()
-    return Answer(200, read(name), _TYPES[name], _KEPT)
+    return Answer(200, read(name), _TYPES[name.rpartition(".")[2]], _KEPT)

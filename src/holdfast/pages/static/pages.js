@@ -62,8 +62,10 @@
     busy = true;
     fetchedAt = Date.now();
     try {
-      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: "omit" });
-      if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: main().dataset.signedIn ? "same-origin" : "omit" });
+      // Somebody who was signed in is so no longer.
+      if (answer.redirected) location.reload();
+      else if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       // No network: the next news, or the next look, comes to it.
     }
@@ -78,16 +80,18 @@
     const typed = [...old.querySelectorAll("input:not([type=hidden]), select, textarea")]
       .filter((field) => field.name).map((field) => [field.name, field.value, field.checked]);
     const said = spoken(old);
-    if (next.dataset.state === old.dataset.state) {
-      old.dataset.seen = next.dataset.seen;
-      for (const part of next.querySelectorAll("[data-part]")) {
-        const there = old.querySelector(`[data-part="${part.dataset.part}"]`);
-        if (there && there.outerHTML !== part.outerHTML) there.replaceWith(document.importNode(part, true));
-      }
-    } else {
-      old.replaceWith(document.importNode(next, true));
+    const unfolded = [...old.querySelectorAll("details[open][id]")].map((it) => it.id);
+    const focused = document.activeElement?.id;
+    if (next.dataset.state === old.dataset.state) old.dataset.seen = next.dataset.seen;
+    else old.replaceWith(document.importNode(next, true));
+    for (const part of fresh.querySelectorAll("[data-part]")) {
+      const there = document.querySelector(`[data-part="${part.dataset.part}"]`);
+      if (there && there.outerHTML !== part.outerHTML) there.replaceWith(document.importNode(part, true));
     }
     for (const [name, value, checked] of typed) restore(name, value, checked);
+    document.dispatchEvent(new Event("shown"));
+    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+    if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });
     document.title = fresh.title;
     if (spoken(main()) !== said) announce(spoken(main()));
     wind();

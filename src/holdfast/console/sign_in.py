@@ -1,0 +1,140 @@
+"""Signing in and out, and taking an invitation. The session is in a cookie that no script can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import Final
+from urllib.parse import parse_qsl
+
+from holdfast.accounts.passwords import LENGTH_MIN
+from holdfast.accounts.sessions import Started
+from holdfast.console.calls import Call
+from holdfast.console.page import ANYBODY, READERS, Page
+from holdfast.core.refusals import Refusal
+from holdfast.http import cookies
+from holdfast.http.limits import slow_down
+from holdfast.http.problems import Problem
+from holdfast.library import ORG
+from holdfast.pages.answers import Answer
+
+HOME: Final = "/console/pools"
+# Where one wanted to go before signing in: a page of the console, and nothing else.
+_NEXT: Final = re.compile(r"/console(/[A-Za-z0-9_~%-][A-Za-z0-9._~%-]*)*(\?[A-Za-z0-9._~%=&+-]*)?")
+
+
+async def home(call: Call) -> Answer:
+    return call.to(HOME)
+
+
+async def look(call: Call) -> Answer:
+    return await _form(call, 200, call.query.get("told", ""))
+
+
+async def _form(call: Call, status: int, told: str, email: str = "", org: str = ORG) -> Answer:
+    return await call.show(
+        "sign_in.html",
+        "",
+        here="/console/sign-in",
+        status=status,
+        told=told,
+        email=email,
+        org=call.query.get("org", org),
+        next=_next(call),
+    )
+
+
+def _next(call: Call) -> str:
+    asked = call.form.get("next") or call.query.get("next", "")
+    return asked if _NEXT.fullmatch(asked) else ""
+
+
+async def send(call: Call) -> Answer:
+    email, org = call.form.get("email", ""), call.form.get("org", "").strip() or ORG
+    try:
+        started = await _started(call, email, org)
+    except Problem as problem:
+        if problem.code != "too_many_requests":
+            raise
+        answer = await _form(call, problem.status, problem.code, email, org)
+        return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *problem.headers))
+    if started is None:
+        return await _form(call, 401, "wrong_password", email, org)
+    return _begun(call, started, _next(call) or HOME)
+
+
+async def _started(call: Call, email: str, org: str) -> Started | None:
+    service = call.service
+    _not_crowded(call)
+    account: Hashable = (org, email.strip().lower())
+    with service.attempts.attempt(account, call.address, call.now) as attempt:
+        started = await service.sessions.sign_in(org, email, call.form.get("password", ""))
+        attempt.good = started is not None
+        return started
+
+
+def _not_crowded(call: Call) -> None:
+    if call.service.passwords.is_crowded:
+        raise slow_down(1)
+
+
+def _begun(call: Call, started: Started, path: str) -> Answer:
+    path, _, query = path.partition("?")
+    answer = call.to(path, **dict(parse_qsl(query)))
+    kept = cookies.kept(started.token, call.service.settings.session_max_s, secure=call.secure)
+    return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *kept))
+
+
+async def sign_out(call: Call) -> Answer:
+    """End the session, or with `everywhere` all of one's sessions."""
+    sessions = call.service.sessions
+    assert call.access.session is not None
+    session = await sessions.one(call.access.session, used_at=call.now)
+    if session is not None:
+        everywhere = call.form.get("everywhere") == "yes"
+        await (sessions.end_all(session.member.id) if everywhere else sessions.end(session))
+    call.service.doorkeeper.forget()
+    answer = call.to("/console/sign-in", told="signed_out")
+    forgotten = cookies.kept("", 0, secure=call.secure)
+    return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *forgotten))
+
+
+async def invitation(call: Call) -> Answer:
+    return await _invited(call, 200, call.query.get("told", ""))
+
+
+async def _invited(call: Call, status: int, told: str) -> Answer:
+    token = call.path["token"]
+    return await call.show(
+        "invitation.html",
+        "",
+        here=f"/console/invitation/{token}",
+        status=status,
+        told=told,
+        token=token,
+        length_min=LENGTH_MIN,
+    )
+
+
+async def accept(call: Call) -> Answer:
+    """Choose a password, once, and be signed in."""
+    _not_crowded(call)
+    token, password = call.path["token"], call.form.get("password", "")
+    account: Hashable = token.partition(".")[0]
+    with call.service.attempts.attempt(account, call.address, call.now) as attempt:
+        started = await call.service.sessions.accept(token, password)
+        attempt.good = started is not None
+    if isinstance(started, Refusal):
+        return await _invited(call, 422, "weak_password")
+    if started is None:
+        return await _invited(call, 404, "invitation_over")
+    call.service.doorkeeper.forget()
+    return _begun(call, started, HOME)
+
+
+PAGES: Final = (
+    Page("/console", "console", home),
+    Page("/console/sign-in", "console_sign_in", look, send, ANYBODY, ANYBODY),
+    Page("/console/sign-out", "console_sign_out", home, sign_out, READERS, READERS),
+    Page("/console/invitation/{token}", "console_invitation", invitation, accept, ANYBODY, ANYBODY),
+)
