@@ -22,7 +22,7 @@ from holdfast import tokens
 from holdfast.accounts.members import Members
 from holdfast.accounts.passwords import Passwords
 from holdfast.accounts.sessions import Limits, Sessions
-from holdfast.clock import TestClock
+from holdfast.clock import Clock, TestClock
 from holdfast.console import site as console
 from holdfast.errors import Unavailable
 from holdfast.hoarding import Source
@@ -100,7 +100,7 @@ class Service:
         self.waiting_for = "The database has not been opened yet."
         self.stopping = False
         self.failed: Exception | None = None
-        self.on_failure: Callable[[], None] = lambda: None
+        self.end: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
         self.metrics = Metrics()
@@ -144,7 +144,7 @@ class Service:
                 log.warning("waiting for the database: %s", error)
             except Exception as error:  # noqa: BLE001  # no patience will mend it: the process ends with it
                 self.failed = error
-                self.on_failure()
+                self.end()
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -154,8 +154,7 @@ class Service:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            moving = TestClock() if self.settings.test_clock else None
-            hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=moving))
+            hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=self.clock()))
             self.keys = Keys(hf.store, hf.clock, hf.secret)
             self.members = Members(hf.store, hf.clock, hf.secret)
             limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
@@ -179,6 +178,10 @@ class Service:
             finally:
                 self.hf = None
                 self._orgs.clear()
+
+    def clock(self) -> Clock | None:
+        """The clock to go by; None is the machine's."""
+        return TestClock() if self.settings.test_clock else None
 
     def stop(self) -> None:
         """From now on nothing new is begun; what was accepted is finished."""
@@ -292,7 +295,11 @@ class Service:
             "/docs/docs.css": docs.style,
         }
         routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
-        return routes + site.routes(self) + console.routes(self)
+        return routes + self.site()
+
+    def site(self) -> list[Route]:
+        """The pages."""
+        return site.routes(self) + console.routes(self)
 
 
 def operations_of(settings: Settings) -> tuple[Operation, ...]:

@@ -62,7 +62,8 @@
     busy = true;
     fetchedAt = Date.now();
     try {
-      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: main().dataset.signedIn ? "same-origin" : "omit" });
+      const whose = main().dataset.signedIn ? "same-origin" : "omit";
+      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: whose });
       // Somebody who was signed in is so no longer.
       if (answer.redirected) location.reload();
       else if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
@@ -118,6 +119,9 @@
       if (source.readyState === EventSource.CLOSED) setInterval(refresh, POLL_MS);
     });
   }
+
+  // Another script of ours has fetched the page already.
+  document.addEventListener("holdfast:fresh", (event) => show(event.detail));
 
   wind();
   setInterval(tick, 250);
