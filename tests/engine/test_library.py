@@ -98,6 +98,7 @@ async def story(hf: Told) -> None:
         await hf.newest_bookings(pool)
         await hf.newest_messages(pool)
     await hf.needs()
+    await hf.changes()
     await hf.verify("nowhere")
     await hf.export_csv("gig", "line")
     await hf.import_csv("gig", "party_id\nivy\n", dry_run=True)
