@@ -50,6 +50,11 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
     for name in ("price", "opening", "confirmed"):
         if getattr(body, name):
             call.must_be_staff(name)
+    if isinstance(body.party, PartyBody):
+        # Rules look at these: by them one is let in, or comes before others.
+        for name in ("tags", "attributes"):
+            if getattr(body.party, name):
+                call.must_be_staff(f"party.{name}")
     by = call.by_staff if body.opening is not None or body.confirmed else call.by()
     is_public = call.access.role == PUBLIC
     answer = await call.hf.book(
