@@ -158,6 +158,8 @@ class KeepingCommands(PeopleCommands, Door):
             if it.still_open:
                 return _still_open(persons.named(pool_id, it.still_open))
             forgotten.append(it)
+        if not dry_run:
+            await self.store.wipe()
         return Erasure(
             len(forgotten),
             sum(it.bookings for it in forgotten),
@@ -199,6 +201,7 @@ class KeepingCommands(PeopleCommands, Door):
         keys = await pruning.prune_keys(self.store, before)
         if not dry_run:
             await self.engine.forget_requests(before)
+            await self.store.wipe()
         return Pruned(bookings, messages, keys, dry_run)
 
 
