@@ -71,6 +71,7 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     token = admin.booking(waiting["id"])["offer"]["token"]
     claimed = public.ask("POST", f"/v1/offers/{token}/claim")
     assert (claimed["state"], claimed["edit_token"]) == ("confirmed", None)
+    public.book("open-house", {"id": "cyd", "attributes": {"time_zone": "Europe/Helsinki"}})
 
 
 def test_who_says_to_be_somebody_does_not_get_their_booking(admin: Client, public: Client) -> None:

@@ -51,10 +51,11 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
         if getattr(body, name):
             call.must_be_staff(name)
     if isinstance(body.party, PartyBody):
-        # Rules look at these: by them one is let in, or comes before others.
-        for name in ("tags", "attributes"):
-            if getattr(body.party, name):
-                call.must_be_staff(f"party.{name}")
+        # Rules look at these: by them one is let in, or comes before others. But not by when one sleeps.
+        if body.party.tags:
+            call.must_be_staff("party.tags")
+        if set(body.party.attributes) - {"time_zone"}:
+            call.must_be_staff("party.attributes")
     by = call.by_staff if body.opening is not None or body.confirmed else call.by()
     is_public = call.access.role == PUBLIC
     answer = await call.hf.book(
