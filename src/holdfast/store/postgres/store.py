@@ -294,6 +294,9 @@ class PostgresStore:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
         return [name for number, name, _ in known if number > done]
 
+    async def wipe(self) -> None:
+        """The server does so by itself, in its own time."""
+
     async def migrate(self, now: int) -> list[str]:
         if not await self.pending():
             return []
