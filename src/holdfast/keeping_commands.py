@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from functools import partial
 from typing import Any, Final
 
@@ -57,9 +58,10 @@ class KeepingCommands(PeopleCommands, Door):
         """Book for every row of a CSV, in order; a row that is refused keeps nobody else out.
 
         A dry run asks for each row alone, as if it were the only one. With a key, a file that is brought in
-        again books nobody twice.
+        again books nobody twice, and another file is refused.
         """
-        if await self._pool_id(pool) is None:
+        pool_id = await self._pool_id(pool)
+        if pool_id is None:
             return unknown("pool", pool)
         # A long file takes a while to read, and nobody else shall wait for that.
         found = await asyncio.to_thread(imports.read, text)
@@ -67,14 +69,18 @@ class KeepingCommands(PeopleCommands, Door):
             return found
         asked, wrong = found
         dry_run = dry_run or self._rehearses
+        # Each row has a key of its own; this one says which file they are of.
+        key, digest = None if dry_run else idempotency_key, hashlib.sha256(text.encode(errors="replace"))
+        said = ("import_csv", pool_id, digest.hexdigest())
+        kept = await keep(self.store, self.org, key, said, self.clock.now(), "import")
+        if isinstance(kept, Refusal):
+            return kept
         done: list[RowDone] = []
         errors = list(wrong)
         for start in range(0, len(asked), _AT_ONCE):
             rows = asked[start : start + _AT_ONCE]
             options: dict[str, Any] = {"by": by}
-            answers = await asyncio.gather(
-                *(self._import(pool, row, dry_run, idempotency_key, options) for row in rows)
-            )
+            answers = await asyncio.gather(*(self._import(pool, row, dry_run, key, options) for row in rows))
             for row, answer in zip(rows, answers, strict=True):
                 told = _told(row, answer)
                 errors.append(told) if isinstance(told, RowError) else done.append(told)
@@ -152,6 +158,8 @@ class KeepingCommands(PeopleCommands, Door):
             if it.still_open:
                 return _still_open(persons.named(pool_id, it.still_open))
             forgotten.append(it)
+        if not dry_run:
+            await self.store.wipe()
         return Erasure(
             len(forgotten),
             sum(it.bookings for it in forgotten),
@@ -193,6 +201,7 @@ class KeepingCommands(PeopleCommands, Door):
         keys = await pruning.prune_keys(self.store, before)
         if not dry_run:
             await self.engine.forget_requests(before)
+            await self.store.wipe()
         return Pruned(bookings, messages, keys, dry_run)
 
 

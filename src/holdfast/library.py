@@ -20,9 +20,8 @@ from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, Refused, SchemaUnknown
 from holdfast.keeping_commands import KeepingCommands
-from holdfast.lookups import Lookups
-from holdfast.message_commands import MessageCommands
 from holdfast.origin_commands import OriginCommands
+from holdfast.overview import Overview
 from holdfast.shapes import Outcome
 from holdfast.staff_commands import StaffCommands
 
@@ -41,7 +40,7 @@ def granted(answer: T | Refusal) -> T:
     return answer
 
 
-class Holdfast(StaffCommands, KeepingCommands, Lookups, MessageCommands, OriginCommands):
+class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
     """One open database, with its lane and its ticker."""
 
     @classmethod

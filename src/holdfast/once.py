@@ -64,14 +64,15 @@ async def answered(store: Store, org: str, key: str | None, said: Any) -> str | 
     return await _before(store.reader(), (org, key, _digest(said)))
 
 
-async def keep(store: Store, org: str, key: str | None, said: Any, now: Instant, answer: str) -> None:
-    """Keep the answer to work that was done outside of a transaction."""
+async def keep(
+    store: Store, org: str, key: str | None, said: Any, now: Instant, answer: str
+) -> str | Refusal:
+    """Keep the answer to work that is done outside of a transaction; what is kept under this key."""
 
     async def nothing(tx: Transaction) -> str:
         return answer
 
-    if key is not None:
-        await once(store, org, key, said, now, nothing)
+    return await once(store, org, key, said, now, nothing) if key is not None else answer
 
 
 async def _before(reader: Reader, request: tuple[str, str | None, bytes]) -> str | Refusal | None:

@@ -138,6 +138,13 @@ class Reads:
         )
         return await self._shaped(await self.view(pool_id), found) if found else []
 
+    async def newest(self, pool_id: int, state: str | None, before: int, limit: int) -> list[Booking]:
+        """The bookings of a pool before a number, the newest first."""
+        found = await self._store.reader().rows(
+            "read_bookings_before", pool_id, before, state, min(limit, PAGE_MAX)
+        )
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
     async def bookings_of(self, pool_id: int, numbers: Sequence[int]) -> list[Booking]:
         """Some bookings of a pool, by number."""
         found = await self._store.reader().each("bookings_by_number", [(pool_id, n) for n in numbers])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.policy import PRESETS, Policy, as_document, changed, length, make
+from holdfast.core.policy import PRESETS, Policy, as_document, at_rest, changed, length, make
 from holdfast.core.refusals import Refusal
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -264,3 +264,17 @@ def test_of_several_wrong_values_a_choice_is_named_before_a_count_and_a_count_be
         named.append((refused.field or "").removeprefix("policy."))
         del wrong[named[-1]]
     assert named == ["if_full", "quantity_max", "hand_back"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("promotion", [None, "auto", "offer"])
+def test_what_means_nothing_can_be_put_to_rest(preset: str, promotion: str | None) -> None:
+    """Whoever fills in every field and then changes how the line is served gets no contradiction."""
+    said = as_document(PRESETS[preset])
+    needed = {"offer_window": 600, "turns": "opening", "after_lapse": "stay", "after_decline": "stay"}
+    changes = {**said, **(needed if promotion == "offer" and not said["offer_window"] else {})}
+    made = make(None, at_rest({**changes, "promotion": promotion}))
+    assert isinstance(made, Policy)
+    assert made.promotion == promotion
+    if promotion == said["promotion"]:
+        assert made == PRESETS[preset]

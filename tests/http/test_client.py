@@ -105,8 +105,11 @@ def test_a_program_keeps_and_tells(server: Server, admin: Admin) -> None:
         assert granted(hf.dead_letters()).items == []
         webhook = granted(hf.add_webhook("https://127.0.0.1/", kinds=["offer"]))
         assert granted(hf.webhook(webhook.id)).secret is None
-        assert granted(hf.change_webhook(webhook.id, payload="thin", kinds=[])).kinds == []
+        assert granted(hf.change_webhook(webhook.id, payload="thin", kinds=[])).kinds == ()
         assert granted(hf.rotate_webhook(webhook.id)).secret != webhook.secret
+        origin = granted(hf.allow_origin("https://example.org"))
+        assert [it.origin for it in granted(hf.origins()).items] == ["https://example.org"]
+        assert granted(hf.remove_origin(origin.id)) == origin
         assert granted(hf.test_webhook(webhook.id)).state == "failed"
         assert granted(hf.deliveries(webhook.id)).items == []
         assert isinstance(hf.replay_delivery(webhook.id, told.id), Refusal)

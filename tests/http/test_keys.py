@@ -60,6 +60,9 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     }.items():
         problem = public.book("open-house", "bea", expect=403, **{field: value})
         assert (problem["code"], problem["field"]) == ("forbidden", field)
+    for field, said in {"tags": ["member"], "attributes": {"member": True}}.items():
+        problem = public.book("open-house", {"id": "bea", field: said}, expect=403)
+        assert (problem["code"], problem["field"]) == ("forbidden", f"party.{field}")
     path = f"/v1/bookings/{mine['edit_token']}/cancel?dry_run=true"
     assert public.ask("POST", path, expect=403)["field"] == "dry_run"
     waiting = public.book("open-house", "bea")
@@ -68,6 +71,25 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     token = admin.booking(waiting["id"])["offer"]["token"]
     claimed = public.ask("POST", f"/v1/offers/{token}/claim")
     assert (claimed["state"], claimed["edit_token"]) == ("confirmed", None)
+    public.book("open-house", {"id": "cyd", "attributes": {"time_zone": "Europe/Helsinki"}})
+
+
+def test_who_says_to_be_somebody_does_not_get_their_booking(admin: Client, public: Client) -> None:
+    """A public key is everybody's, and says of nobody who they are."""
+    admin.pool("in-line", 1)
+    admin.book("in-line", "olga")
+    contacts = {"email": "ann@example.org"}
+    keyed = {"Idempotency-Key": "ann-joins"}
+    body = {"party": {"id": "ann", "contacts": contacts}}
+    path = "/v1/pools/in-line/bookings"
+    ann = public.ask("POST", path, body, expect=201, headers=keyed)
+    problem = public.book("in-line", "ann", expect=409)
+    assert (problem["code"], problem["booking"]) == ("already_waiting", ann["id"])
+    assert "ann@example.org" not in str(problem)
+    assert "token" not in str(problem)
+    # Who made it can ask again, and staff know whom they speak with.
+    assert public.ask("POST", path, body, expect=201, headers=keyed) == ann
+    assert admin.book("in-line", "ann")["id"] == ann["id"]
 
 
 @pytest.mark.parametrize(

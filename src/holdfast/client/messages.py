@@ -11,6 +11,7 @@ from holdfast.core.refusals import Refusal
 from holdfast.http.members import Removed
 from holdfast.http.operations import Page
 from holdfast.http.webhooks import Webhook
+from holdfast.origin_commands import Origin
 from holdfast.records import (
     Message,
     MessageFate,
@@ -155,3 +156,16 @@ class MessageMethods(Asking):
         """Tell them no more."""
         path = f"/v1/staff-contacts/{_name(contact)}"
         return await self._ask(Removed, "DELETE", path, key=idempotency_key)
+
+    # Web sites that may show the org's pages.
+
+    async def origins(self) -> Page[Origin] | Refusal:
+        return await self._ask(Page[Origin], "GET", "/v1/origins")
+
+    async def allow_origin(self, origin: str) -> Origin | Refusal:
+        """Let a web site show the org's pages in a frame; allowed twice is allowed once."""
+        return await self._ask(Origin, "PUT", "/v1/origins", {"origin": origin})
+
+    async def remove_origin(self, origin: str) -> Origin | Refusal:
+        """Let it no more, by its id."""
+        return await self._ask(Origin, "DELETE", f"/v1/origins/{_name(origin)}")

@@ -1,4 +1,4 @@
-"""Needs you: what waits for a decision of staff."""
+"""How much waits for a decision of staff, for the navigation of every page."""
 
 from __future__ import annotations
 
@@ -9,5 +9,4 @@ if TYPE_CHECKING:
 
 
 async def count(call: Call) -> int:
-    """How much waits for staff, for the navigation."""
-    return 0
+    return (await call.hf.needs()).count

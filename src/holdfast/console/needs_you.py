@@ -1,16 +1,93 @@
-"""Needs you: what waits for a decision of staff."""
+"""Needs you: openings that nobody took, people and programs not reached, holds about to lapse."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
+from holdfast.console import live
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
+from holdfast.http.operations import granted
 from holdfast.pages.answers import Answer
+from holdfast.shapes import Booking, PoolState
+
+_ACTIONS: Final = {"again": "opening_again", "free": "opening_free", "close": "opening_closed"}
 
 
 async def look(call: Call) -> Answer:
-    return await call.show("needs_you.html", "needs", here="/console/needs")
+    needs = await call.hf.needs()
+    names = {it.pool for it in needs.openings} | {it.pool for it in needs.holds}
+    names |= {it.pool for it in (*needs.unreached, *needs.dead)}
+    pools = {name: granted(await call.hf.pool(name)) for name in names}
+    return await call.show(
+        "needs_you.html",
+        "needs",
+        here="/console/needs",
+        needs=needs,
+        pools=pools,
+        speeches={name: call.speech(pool.time_zone) for name, pool in pools.items()},
+        openings=[(it, pools[it.pool], await _candidates(call, pools[it.pool], it)) for it in needs.openings],
+        needs_count=needs.count,
+        now=call.now,
+        stream=call.url("/console/needs/stream").partition("?")[0],
+        seen=await _seen(call),
+    )
 
 
-PAGES: Final = (Page("/console/needs", "console_needs", look),)
+async def _candidates(call: Call, pool: PoolState, it: Any) -> list[Booking]:
+    """Those in line whom an opening could be offered to."""
+    if not call.may_act:
+        return []
+    found = granted(await call.hf.line(pool.id, limit=50))
+    seats = max(1, it.opening.quantity)
+    return [booking for booking in found if booking.quota == it.opening.quota and booking.quantity <= seats]
+
+
+async def _seen(call: Call) -> str:
+    needs = await call.hf.needs()
+    return live.digest(
+        [(it.pool, it.opening.number, it.opening.quantity) for it in needs.openings],
+        [(it.message.id, it.message.attempts) for it in (*needs.unreached, *needs.dead)],
+        [(it.id, it.expires_at) for it in needs.holds],
+    )
+
+
+async def watch(call: Call) -> AsyncIterator[bytes]:
+    async def seen() -> str:
+        return await _seen(call)
+
+    return await live.stream(call, seen)
+
+
+async def back(call: Call) -> Answer:
+    return call.to("/console/needs")
+
+
+async def resolve(call: Call) -> Answer:
+    """Decide on an opening: offer it again, leave it free, close it, or offer it to one person."""
+    action, to = call.form.get("action", ""), call.form.get("to", "")
+    number = call.path["opening"]
+    opening = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else -1
+    there = f"/console/pools/{call.path['pool']}" if call.form.get("back") == "pool" else "/console/needs"
+    if action == "to":
+        answer: object = await call.hf.offer(to, opening=opening, by=call.by)
+        return call.done(there, answer, "offered")
+    answer = await call.hf.resolve(call.path["pool"], opening, action, by=call.by)
+    return call.done(there, answer, _ACTIONS.get(action, ""))
+
+
+async def replay(call: Call) -> Answer:
+    """Send a dead letter again, to those who were not reached."""
+    answer = await call.hf.replay(call.path["message"])
+    pool = call.path["message"].partition("-")[0]
+    there = f"/console/pools/{pool}/messages" if call.form.get("back") == "pool" else "/console/needs"
+    return call.done(there, answer, "replayed")
+
+
+PAGES: Final = (
+    Page("/console/needs", "console_needs", look),
+    Page("/console/needs/stream", "console_needs_stream", watch),
+    Page("/console/pools/{pool}/openings/{opening}", "console_opening", back, resolve),
+    Page("/console/messages/{message}/replay", "console_replay", back, replay),
+)

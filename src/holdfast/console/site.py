@@ -14,7 +14,21 @@ from urllib.parse import urlencode
 
 from starlette.routing import Route
 
-from holdfast.console import happened, needs_you, numbers, pools, settings, sign_in
+from holdfast.console import (
+    add,
+    booking,
+    csv_files,
+    edit_pool,
+    happened,
+    needs_you,
+    new_pool,
+    numbers,
+    pool,
+    pools,
+    settings,
+    sign_in,
+    uploads,
+)
 from holdfast.console.calls import Call, guarded
 from holdfast.console.page import ANYBODY, Page
 from holdfast.console.wording import FILES, render
@@ -24,7 +38,7 @@ from holdfast.http.problems import Problem, not_found
 from holdfast.http.visit import Visit
 from holdfast.outbox.settings import MessageSettings
 from holdfast.pages import calls as pages
-from holdfast.pages import forms, site
+from holdfast.pages import site
 from holdfast.pages.answers import HTML, Answer, see_other
 
 if TYPE_CHECKING:
@@ -33,6 +47,12 @@ if TYPE_CHECKING:
 PAGES: Final = (
     *sign_in.PAGES,
     *pools.PAGES,
+    *new_pool.PAGES,
+    *pool.PAGES,
+    *edit_pool.PAGES,
+    *add.PAGES,
+    *csv_files.PAGES,
+    *booking.PAGES,
     *needs_you.PAGES,
     *happened.PAGES,
     *numbers.PAGES,
@@ -85,7 +105,7 @@ class _Address(site.Address):
         if sends:
             cookies.must_be_from_here(call.headers, self.service.settings)
             raw = await bodies.read(receive, call.headers, self.of_console.body_max)
-            call.form = forms.filled_in(raw, call.headers.get(b"content-type"))
+            call.form = uploads.filled_in(raw, call.headers.get(b"content-type"))
             if not hmac.compare_digest(call.form.get("csrf", "").encode(), call.csrf.encode()):
                 raise Problem("forbidden", "The form does not say the session's CSRF token.", "csrf")
         reply = await handler(call)

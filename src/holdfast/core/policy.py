@@ -186,6 +186,18 @@ def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
     return _wrong_rule(policy.priority_rules) or _contradiction(policy) or policy
 
 
+def at_rest(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, and all that means nothing with their promotion put to rest: for whoever fills in all."""
+    promotion, made = changes.get("promotion"), dict(changes)
+    idle = [] if promotion == "offer" else [*_ONLY_WITH_OFFERS, "partial"]
+    idle += [] if promotion == "auto" else ["confirm_while_waiting"]
+    idle += [] if promotion else ["priority_rules"]
+    made.update({name: getattr(_DEFAULT, name) for name in idle})
+    for name in set(idle) & set(_LENGTHS):
+        made[name] = made[name] and made[name] // 1000
+    return made | {"if_full": "wait" if promotion else "refuse"}
+
+
 def _wrong(name: str, sentence: str) -> Refusal:
     return invalid(f"policy.{name}", sentence)
 

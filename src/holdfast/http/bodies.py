@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -20,8 +21,11 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 DEPTH_MAX: Final = 16
 BODY_MAX: Final = 64 * 1024
 _QUERY_MAX: Final = 4_096
-_NAMES: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
-_SHAPE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+# A text that never ends is a match, too, and nothing is looked at twice: else a short body could keep us busy
+# for minutes.
+_TEXT: Final = rb'"((?:[^"\\]++|\\.)*+)"?+'
+_NAMES: Final = re.compile(_TEXT + rb"(\s*+:)?+", re.DOTALL)
+_SHAPE: Final = re.compile(_TEXT + rb"|[\[\]{}]", re.DOTALL)
 _AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*?)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>.*?)`")
@@ -114,7 +118,7 @@ def _bound_depth(body: bytes) -> None:
 
 def _refuse_repeated_names(body: bytes) -> None:
     """A name that stands twice in an object means two things. Mostly all differ, which is seen at once."""
-    names = _NAMES.findall(body)
+    names = [name for name, colon in _NAMES.findall(body) if colon]
     if len(set(names)) < len(names) or b"\\" in b"".join(names):
         json.loads(body, object_pairs_hook=_once)
 
@@ -122,8 +126,7 @@ def _refuse_repeated_names(body: bytes) -> None:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise invalid(twice, f"The name {twice!r} stands twice in the same object.")
     return found
 

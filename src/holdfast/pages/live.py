@@ -30,17 +30,34 @@ def digest(*seen: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(seen)).hexdigest()[:16]
 
 
-async def stream(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
-    """Check that one more may watch, then hand out the stream."""
+Look = Callable[[], Awaitable[str]]
+
+
+async def stream(call: Call, pool_id: int, look: Look) -> AsyncIterator[bytes]:
+    """The stream of what is about one pool: while its log stays, nobody looks again."""
+    seq, seen = -1, ""
+
+    async def seldom() -> str:
+        nonlocal seq, seen
+        last = await call.hf.reads.log_seq(pool_id)
+        if last != seq:
+            seq, seen = last, await look()
+        return seen
+
+    return await follow(call, seldom)
+
+
+async def follow(call: Call, look: Look) -> AsyncIterator[bytes]:
+    """Check that one more may watch, then hand out the stream of what is seen."""
     settings, watcher = call.service.settings, call.service.watcher
     full = watcher.onlookers >= settings.page_streams_max
     if full or _watching[whose(call.address)] >= settings.page_streams_per_address_max:
         raise slow_down(30)
-    return _told(call, pool_id, look)
+    return _told(call, look)
 
 
-async def _told(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
-    watcher, seq, seen = call.service.watcher, -1, ""
+async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
+    watcher, seen = call.service.watcher, ""
     who = whose(call.address)
     watcher.onlookers += 1
     _watching[who] += 1
@@ -49,12 +66,10 @@ async def _told(call: Call, pool_id: int, look: Callable[[], Awaitable[str]]) ->
         yield b"retry: 2000\n\n"
         while not watcher.closing:
             bell = watcher.bell(call.access.org)
-            last = await call.hf.reads.log_seq(pool_id)
-            if last != seq:
-                seq, now = last, await look()
-                if now != seen:
-                    seen = now
-                    yield f"event: seen\ndata: {now}\n\n".encode()
+            now = await look()
+            if now != seen:
+                seen = now
+                yield f"event: seen\ndata: {now}\n\n".encode()
                 await asyncio.sleep(_REST_S)
                 continue
             try:

@@ -47,7 +47,7 @@ async def look(call: Call) -> Answer:
     now = call.now
     pool, speech = pool_shape(view, now), call.speech(view.pool.time_zone)
     refused = not_open(view.pool, now)
-    phase = _phase(pool, refused)
+    phase = phase_of(pool, refused)
     return call.page(
         "pool.html",
         speech,
@@ -69,7 +69,7 @@ async def look(call: Call) -> Answer:
     )
 
 
-def _phase(pool: PoolState, refused: Refusal | None) -> str:
+def phase_of(pool: PoolState, refused: Refusal | None) -> str:
     """open, not_open_yet, paused, closed or cancelled."""
     if refused is None:
         return "open"
@@ -170,6 +170,6 @@ async def watch(call: Call) -> AsyncIterator[bytes]:
     async def seen() -> str:
         view = await call.hf.reads.view(pool_id, units=True)
         pool = pool_shape(view, call.now)
-        return live.digest(pool, _phase(pool, not_open(view.pool, call.now)))
+        return live.digest(pool, phase_of(pool, not_open(view.pool, call.now)))
 
     return await live.stream(call, pool_id, seen)

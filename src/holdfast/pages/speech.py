@@ -13,7 +13,7 @@ from babel.numbers import format_currency
 from babel.units import format_unit
 
 from holdfast.clock import from_datetime
-from holdfast.core.model import Price
+from holdfast.core.model import Instant, Price
 from holdfast.messages.context import Speech
 from holdfast.messages.languages import language_of
 
@@ -38,6 +38,10 @@ class PageSpeech(Speech):
     def when(self, at: datetime) -> str:
         """A day and a time, in a sentence."""
         return self.moment(from_datetime(at))
+
+    def short(self, at: datetime, now: Instant) -> str:
+        """The time, and the day only if it is not today."""
+        return self.short_moment(from_datetime(at), now)
 
     def span(self, seconds: int) -> str:
         """A length as a rule has it: 24 hours, not 1 day; 10 minutes."""

@@ -90,10 +90,10 @@
       if (there && there.outerHTML !== part.outerHTML) there.replaceWith(document.importNode(part, true));
     }
     for (const [name, value, checked] of typed) restore(name, value, checked);
+    document.dispatchEvent(new Event("shown"));
     for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
     if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });
     document.title = fresh.title;
-    document.dispatchEvent(new Event("shown"));
     if (spoken(main()) !== said) announce(spoken(main()));
     wind();
   }

@@ -1,0 +1,134 @@
+"""Change a pool: first one sees who would move and who would be told, and only then it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from holdfast.console import outcome, pool_form
+from holdfast.console import pool as pools
+from holdfast.console.calls import Call
+from holdfast.console.new_pool import shape
+from holdfast.console.page import STAFFS, Page
+from holdfast.core.refusals import Refusal
+from holdfast.http.operations import granted
+from holdfast.pages.answers import Answer
+from holdfast.shapes import Outcome, PoolState
+
+STATUSES: Final = ("open", "paused", "closed", "cancelled")
+
+
+async def look(call: Call) -> Answer:
+    pool = await pools.known(call)
+    return await _form(call, pool, pool_form.of_pool(pool))
+
+
+async def _form(
+    call: Call, pool: PoolState, said: Mapping[str, str], refused: Refusal | None = None, told: str = ""
+) -> Answer:
+    status = refused.status if refused else 200
+    variables: dict[str, Any] = {"said": said, "refused": refused, "copied": "", "once": ""}
+    return await pools.shown(
+        call, "pool_form.html", pool, "edit", status=status, told=told, **variables, **shape(said)
+    )
+
+
+async def send(call: Call) -> Answer:
+    """Look at what would happen; with `act=save` do it; with `act=edit` go on with the form."""
+    pool = await pools.known(call)
+    if call.form.get("act") == "edit":
+        return await _form(call, pool, call.form)
+    fields = pool_form.read(call.form, pool)
+    if isinstance(fields, Refusal):
+        return await _form(call, pool, call.form, fields)
+    if call.form.get("version") != str(pool.version):
+        # Somebody else has changed it since this form was filled in; theirs is not overwritten unseen.
+        return await _form(call, pool, pool_form.of_pool(pool), told="changed_meanwhile")
+    why = call.form.get("why", "").strip()
+    if call.form.get("act") == "save":
+        allow = call.form.get("allow_demotion") == "yes"
+        answer = await call.hf.change_pool(pool.id, allow_demotion=allow, why=why, by=call.by, **fields)
+        if not isinstance(answer, Refusal):
+            return call.to(f"/console/pools/{pool.id}", told="saved")
+        if answer.code != "would_demote":
+            return await _form(call, pool, call.form, answer)
+    return await _preview(call, pool, fields)
+
+
+async def _preview(call: Call, pool: PoolState, fields: Mapping[str, Any]) -> Answer:
+    asked = await _rehearsed(call, pool, False, fields)
+    demotes = isinstance(asked, Outcome) and (asked.answer or {}).get("refused") == "would_demote"
+    if demotes:
+        asked = await _rehearsed(call, pool, True, fields)
+    if isinstance(asked, Refusal) or asked.answer is not None:
+        return await _form(call, pool, call.form, _no(asked))
+    return await pools.shown(
+        call,
+        "preview.html",
+        pool,
+        "edit",
+        kept={name: value for name, value in call.form.items() if name not in ("csrf", "act")},
+        demotes=demotes,
+        outcome=await outcome.told(call, asked, call.speech(pool.time_zone)),
+    )
+
+
+async def _rehearsed(
+    call: Call, pool: PoolState, allow: bool, fields: Mapping[str, Any]
+) -> Outcome | Refusal:
+    answer = await call.hf.change_pool(pool.id, allow_demotion=allow, by=call.by, dry_run=True, **fields)
+    assert isinstance(answer, Outcome | Refusal)
+    return answer
+
+
+def _no(asked: Outcome | Refusal) -> Refusal:
+    if isinstance(asked, Refusal):
+        return asked
+    said = asked.answer or {}
+    return Refusal(said["refused"], said["sentence"], None, said.get("facts", {}))
+
+
+async def status(call: Call) -> Answer:
+    """Open, pause, close or cancel: what that would do, and a button that does it."""
+    pool, to = await pools.known(call), call.query.get("to", "")
+    if to not in STATUSES or to == pool.status:
+        return call.to(f"/console/pools/{pool.id}")
+    asked = await _rehearsed(call, pool, False, {"status": to})
+    if isinstance(asked, Refusal) or asked.answer is not None:
+        return call.done(f"/console/pools/{pool.id}", _no(asked), "")
+    return await pools.shown(
+        call,
+        "status.html",
+        pool,
+        "status",
+        to=to,
+        outcome=await outcome.told(call, asked, call.speech(pool.time_zone)),
+    )
+
+
+async def change_status(call: Call) -> Answer:
+    pool, to = await pools.known(call), call.form.get("to", "")
+    why = call.form.get("why", "").strip()
+    answer = await call.hf.change_pool(pool.id, status=to, why=why, by=call.by)
+    return call.done(f"/console/pools/{pool.id}", answer, f"now_{to}" if to in STATUSES else "")
+
+
+async def add_units(call: Call) -> Answer:
+    """Open more units, of names one on each line."""
+    pool = await pools.known(call)
+    quota = call.form.get("quota", "")
+    labels = pool_form.labels(call.form.get("labels", ""))
+    units = [{"label": label, "quota": quota} for label in labels]
+    answer = await call.hf.add_units(pool.id, units, by=call.by)
+    return call.done(f"/console/pools/{pool.id}", answer, "units_added")
+
+
+async def back(call: Call) -> Answer:
+    return call.to(f"/console/pools/{granted(await call.hf.pool(call.path['pool'])).id}")
+
+
+PAGES: Final = (
+    Page("/console/pools/{pool}/edit", "console_pool_edit", look, send, STAFFS),
+    Page("/console/pools/{pool}/status", "console_pool_status", status, change_status, STAFFS),
+    Page("/console/pools/{pool}/units", "console_pool_units", back, add_units, STAFFS),
+)

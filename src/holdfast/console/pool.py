@@ -1,0 +1,166 @@
+"""A pool as it stands now: its seats, holds, offers and line, with what can be done about each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from holdfast import ids
+from holdfast.console import live
+from holdfast.console.calls import Call
+from holdfast.console.page import Page
+from holdfast.console.pools import phase
+from holdfast.console.room import quota_of
+from holdfast.core.model import HELD, OFFERED
+from holdfast.http.operations import granted
+from holdfast.overview import UnitNow
+from holdfast.pages.answers import Answer
+from holdfast.shapes import Booking, PoolState
+
+_SHOWN: Final = 50
+_LINE_SHOWN: Final = 100
+
+
+async def look(call: Call) -> Answer:
+    pool = await known(call)
+    hf = call.hf
+    line = granted(await hf.line(pool.id, limit=_LINE_SHOWN + 1))
+    openings = granted(await hf.openings(pool.id))
+    return await shown(
+        call,
+        "pool_now.html",
+        pool,
+        "now",
+        holds=await _some(call, pool, HELD),
+        offers=await _some(call, pool, OFFERED),
+        line=line[:_LINE_SHOWN],
+        line_more=pool.waiting - _LINE_SHOWN if len(line) > _LINE_SHOWN else 0,
+        openings=[it for it in openings if it.state == "handed_back"],
+        quotas=await _quotas(call, pool),
+        units=await _units(call, pool),
+        stream=call.url(f"/console/pools/{pool.id}/stream").partition("?")[0],
+        seen=await _seen(call, pool),
+    )
+
+
+async def known(call: Call) -> PoolState:
+    """The pool of the path, if it is of this org."""
+    return granted(await call.hf.pool(call.path["pool"]))
+
+
+async def shown(call: Call, template: str, pool: PoolState, tab: str, **variables: Any) -> Answer:
+    """A page about a pool: all of them have the same head."""
+    head: dict[str, Any] = {
+        "pool": pool,
+        "title": pool.title or pool.key,
+        "tab": tab,
+        "base": f"/console/pools/{pool.id}",
+        "phase": await phase(call, pool),
+        "speech": call.speech(pool.time_zone),
+        "public_url": call.url(f"/p/{pool.id}") if pool.page and call.service.settings.pages else "",
+        "now": call.now,
+    }
+    here = f"/console/pools/{pool.id}" + ("" if tab == "now" else f"/{tab}")
+    return await call.show(template, "pools", **{"here": here, **head, **variables})
+
+
+async def _some(call: Call, pool: PoolState, state: str) -> list[Booking]:
+    """Those who have so little time left that it counts, the first to end first."""
+    found = granted(await call.hf.bookings(pool.id, state=state, limit=_SHOWN))
+    return sorted(found, key=lambda it: it.seconds_left or 0)
+
+
+async def _quotas(call: Call, pool: PoolState) -> list[dict[str, Any]]:
+    seats = granted(await call.hf.seats(pool.id))
+    return [quota_of(pool, quota, seats.get(quota.key, {})) for quota in pool.quotas]
+
+
+async def _units(call: Call, pool: PoolState) -> list[UnitNow]:
+    by_units = any(quota.by_units for quota in pool.quotas)
+    return granted(await call.hf.units(pool.id)) if by_units else []
+
+
+async def _seen(call: Call, pool: PoolState) -> str:
+    pool_id = ids.pool_number(pool.id)
+    assert pool_id is not None
+    return live.digest(await call.hf.reads.log_seq(pool_id))
+
+
+async def watch(call: Call) -> AsyncIterator[bytes]:
+    pool = await known(call)
+
+    async def seen() -> str:
+        return await _seen(call, pool)
+
+    return await live.stream(call, seen)
+
+
+async def bookings(call: Call) -> Answer:
+    """All bookings of a pool, the newest first; or those in one state."""
+    pool = await known(call)
+    state = call.query.get("state", "")
+    asked = call.query.get("before", "")
+    before = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 18 else None
+    found = granted(
+        await call.hf.newest_bookings(
+            pool.id, state=state if state in STATES else None, before=before, limit=_SHOWN + 1
+        )
+    )
+    last = ids.booking_number(found[_SHOWN - 1].id) if len(found) > _SHOWN else None
+    return await shown(
+        call,
+        "pool_bookings.html",
+        pool,
+        "bookings",
+        bookings=found[:_SHOWN],
+        state=state if state in STATES else "",
+        states=STATES,
+        more=last[1] if last else "",
+    )
+
+
+STATES: Final = ("confirmed", "held", "offered", "waiting", "cancelled", "expired", "declined", "closed")
+
+
+async def messages(call: Call) -> Answer:
+    """What was told to whom about a pool, and how it fared."""
+    pool = await known(call)
+    before = call.query.get("before") or None
+    found = granted(await call.hf.newest_messages(pool.id, before=before, limit=_SHOWN + 1))
+    fates = await asyncio.gather(*(call.hf.message(it.id) for it in found[:_SHOWN]))
+    named = dict.fromkeys(it.booking for it in found[:_SHOWN] if it.booking)
+    people = {name: granted(await call.hf.booking(name)) for name in named}
+    return await shown(
+        call,
+        "pool_messages.html",
+        pool,
+        "messages",
+        messages=[(granted(it), people.get(granted(it).booking or "")) for it in fates],
+        more=found[_SHOWN - 1].id if len(found) > _SHOWN else "",
+    )
+
+
+async def printed(call: Call) -> Answer:
+    """A list to print: who has a place, and who waits."""
+    pool = await known(call)
+    everyone: list[Booking] = []
+    for state in ("confirmed", "held"):
+        after = 0
+        while page := granted(await call.hf.bookings(pool.id, state=state, after=after, limit=500)):
+            everyone += page
+            number = ids.booking_number(page[-1].id)
+            assert number is not None
+            after = number[1]
+    everyone.sort(key=lambda it: (it.party.name or it.party.id).casefold())
+    line = granted(await call.hf.line(pool.id, limit=500))
+    return await shown(call, "pool_list.html", pool, "list", everyone=everyone, line=line)
+
+
+PAGES: Final = (
+    Page("/console/pools/{pool}", "console_pool", look),
+    Page("/console/pools/{pool}/stream", "console_pool_stream", watch),
+    Page("/console/pools/{pool}/bookings", "console_pool_bookings", bookings),
+    Page("/console/pools/{pool}/messages", "console_pool_messages", messages),
+    Page("/console/pools/{pool}/list", "console_pool_list", printed),
+)

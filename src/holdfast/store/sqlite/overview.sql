@@ -1,0 +1,34 @@
+-- Named queries for what staff see of a pool, or of all of them, at once.
+
+-- name: needs_openings
+-- What was handed back in an org's pools, the oldest first.
+SELECT o.pool_id, o.number, o.quota, o.unit, o.opened_at, o.state, o.tries, o.quantity, o.note
+FROM pools AS p JOIN openings AS o ON o.pool_id = p.id
+WHERE p.org = ?1 AND o.state IN ('open', 'freed', 'handed_back') AND o.state = 'handed_back'
+ORDER BY o.opened_at, o.pool_id, o.number LIMIT ?2;
+
+-- name: needs_holds
+-- The holds of an org's pools that end between two instants, the next first.
+SELECT b.pool_id, b.number FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+WHERE p.org = ?1 AND b.state = 'held' AND b.expires_at IS NOT NULL AND b.expires_at > ?2 AND b.expires_at <= ?3
+ORDER BY b.expires_at, b.pool_id, b.number LIMIT ?4;
+
+-- name: quota_states
+-- How many seats of each quota are offered, held and confirmed.
+SELECT quota, state, sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END)
+FROM bookings WHERE pool_id = ?1 AND state IN ('offered', 'held', 'confirmed') GROUP BY quota, state;
+
+-- name: read_bookings_before
+-- The bookings of a pool before a number, the newest first.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND number < ?2 AND (?3 IS NULL OR state = ?3)
+ORDER BY number DESC LIMIT ?4;
+
+-- name: read_outbox_before
+-- What was put into a pool's outbox before a message, the newest first.
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM outbox WHERE pool_id = ?1 AND (seq, part) < (?2, ?3) ORDER BY seq DESC, part DESC LIMIT ?4;
+
+-- name: org_changes
+-- How much has happened in all pools of an org: while it stays, nothing has changed.
+SELECT coalesce(sum(log_seq), 0) FROM pools WHERE org = ?1;

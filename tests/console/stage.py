@@ -1,0 +1,80 @@
+"""Pools as receptionists have them on an ordinary day, for tests and screenshots."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from tests.browser.flows import QUESTIONS, new_key, now_of, person
+from tests.http.server import Client
+
+NAMES = ["Ann", "Bea", "Cyd", "Dee", "Eli", "Fay", "Gus", "Hal", "Ivy", "Jon", "Kim", "Lea", "Max", "Nia"]
+
+
+def yoga(admin: Client, size: int = 6, waiting: int = 5, **fields: Any) -> str:
+    """A class that is nearly full, with a line, an offer in flight and a hold; its key."""
+    key = new_key("yoga")
+    body = {
+        "title": "Saturday yoga",
+        "starts_at": (now_of(admin) + timedelta(days=5)).isoformat(),
+        "time_zone": "Europe/Helsinki",
+        "attributes": {"location": "Studio 2"},
+    }
+    admin.pool(key, size, **body | fields)
+    names = iter(NAMES)
+    made = [admin.book(key, person(next(names))) for _ in range(size)]
+    for booking in made[:-1]:
+        admin.act(booking["id"], "confirm")
+    for _ in range(waiting):
+        admin.book(key, person(next(names)))
+    if waiting > 1:
+        admin.act(made[0]["id"], "cancel")
+    return key
+
+
+def gala(admin: Client) -> str:
+    """An evening with three quotas, an open share and questions, half full."""
+    key = new_key("gala")
+    body = {
+        "key": key,
+        "title": "Spring gala at the old mill",
+        "preset": "event_signup",
+        "quotas": [
+            {"key": "members", "title": "Members", "size": 12},
+            {"key": "guests", "title": "Guests", "size": 4},
+            {"key": "crew", "title": "Crew", "size": 3, "eligible": {"tag": "crew"}},
+        ],
+        "open_size": 3,
+        "starts_at": (now_of(admin) + timedelta(days=12)).isoformat(),
+        "time_zone": "Europe/Helsinki",
+        "price": {"amount": 4500, "currency": "EUR"},
+        "questions": QUESTIONS,
+        "attributes": {"location": "Old Mill, Mill Lane 4"},
+    }
+    admin.ask("POST", "/v1/pools", body, expect=201)
+    for index, name in enumerate(NAMES):
+        quota = "guests" if index % 2 else "members"
+        made = admin.book(key, person(name), quota=quota)
+        if made["state"] == "held" and index < 8:
+            admin.act(made["id"], "confirm")
+    return key
+
+
+def salon(admin: Client) -> str:
+    """A day of chairs: some taken, one handed back because nobody in line took it."""
+    key = new_key("salon")
+    day = now_of(admin) + timedelta(hours=20)
+    units = [
+        {"label": f"{n}:00", "starts_at": (day + timedelta(hours=n - 9)).isoformat()} for n in range(9, 17)
+    ]
+    body = {"key": key, "title": "Chairs tomorrow", "preset": "last_minute", "time_zone": "Europe/Helsinki"}
+    body |= {"policy": {"tries_max": 1}, "quotas": [{"key": "main", "units": units}]}
+    admin.ask("POST", "/v1/pools", body, expect=201)
+    made = [admin.book(key, person(name)) for name in NAMES[:8]]
+    for booking in made[:6]:
+        admin.act(booking["id"], "confirm")
+    late = admin.book(key, person("Kim"))
+    admin.book(key, person("Lea"))
+    admin.act(made[2]["id"], "cancel")
+    admin.act(late["id"], "decline")
+    return key

@@ -1,0 +1,178 @@
+"""What staff do about a booking, each by its button, and what the log says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.browser.flows import person
+from tests.console.desk import Desk
+from tests.console.stage import salon, yoga
+from tests.http.server import Client
+from tests.pages.visitor import heading, plain
+
+
+def people(admin: Client, key: str) -> dict[str, Any]:
+    """The newest booking of each, by name."""
+    return {it["party"]["name"]: it for it in admin.ask("GET", f"/v1/bookings?pool={key}")["items"]}
+
+
+def line(admin: Client, key: str) -> list[str]:
+    return [it["party"]["name"] for it in admin.ask("GET", f"/v1/pools/{key}/line")["items"]]
+
+
+def last(admin: Client, key: str, event: str) -> Any:
+    log = admin.ask("GET", f"/v1/pools/{key}/log?limit=500")["items"]
+    return [it for it in log if it["event"] == event][-1]
+
+
+def press(desk: Desk, booking: Any, act: str, **fields: str) -> str:
+    there = f"/console/bookings/{booking['id']}"
+    return desk.press(there, f"{there}/{act}", **fields)
+
+
+def test_a_hold_is_extended_and_confirmed(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=1, waiting=0)
+    ann = people(admin, key)["Ann"]
+    told = press(sam, ann, "extend", minutes="30")
+    assert told == f"/console/bookings/{ann['id']}?told=extended"
+    assert admin.booking(ann["id"])["seconds_left"] == 45 * 60
+    assert "There is more time now" in sam.look(told)
+    assert press(sam, ann, "confirm").endswith("told=confirmed")
+    assert admin.booking(ann["id"])["state"] == "confirmed"
+    assert last(admin, key, "Confirmed")["by"] == "staff:Sam"
+
+
+def test_a_booking_is_cancelled_with_a_reason_and_the_place_goes_on(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=2, waiting=1)
+    ann = people(admin, key)["Ann"]
+    press(sam, ann, "cancel", why="asked by phone")
+    assert admin.booking(ann["id"])["state"] == "cancelled"
+    assert last(admin, key, "Cancelled")["facts"]["why"] == "asked by phone"
+    assert people(admin, key)["Cyd"]["state"] == "offered"
+
+
+def test_an_offer_is_answered_at_the_desk(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=2, waiting=2)
+    cyd, dee = (people(admin, key)[name] for name in ("Cyd", "Dee"))
+    assert cyd["state"] == "offered"
+    press(sam, cyd, "no")
+    assert people(admin, key)["Dee"]["state"] == "offered"
+    press(sam, dee, "yes")
+    assert people(admin, key)["Dee"]["state"] == "confirmed"
+    assert last(admin, key, "Claimed")["by"] == "staff:Sam"
+    token = {"csrf": sam.csrf()}
+    assert sam.submit(f"/console/bookings/{dee['id']}/yes", token).endswith("told=offer_answered")
+
+
+def test_moving_needs_a_reason_and_goes_where_it_is_told(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=1, waiting=4)
+    admin.act(people(admin, key)["Bea"]["id"], "decline")
+    assert line(admin, key) == ["Bea", "Dee", "Eli"]
+    bea, eli = (people(admin, key)[name] for name in ("Bea", "Eli"))
+    assert press(sam, eli, "move", to="front", why=" ").endswith("told=needs_reason")
+    assert line(admin, key) == ["Bea", "Dee", "Eli"]
+    steps = [
+        (eli, "up", ["Bea", "Eli", "Dee"]),
+        (eli, "up", ["Eli", "Bea", "Dee"]),
+        (eli, "down", ["Bea", "Eli", "Dee"]),
+        (bea, "down", ["Eli", "Bea", "Dee"]),
+        (bea, "back", ["Eli", "Dee", "Bea"]),
+        (eli, f"after:{bea['id']}", ["Dee", "Bea", "Eli"]),
+        (bea, "front", ["Bea", "Dee", "Eli"]),
+    ]
+    for booking, to, expected in steps:
+        assert press(sam, booking, "move", to=to, why="came early").endswith("told=moved")
+        assert line(admin, key) == expected, to
+    assert press(sam, eli, "move", to="down", why="x").endswith("told=not_possible")
+    assert press(sam, bea, "move", to="up", why="x").endswith("told=not_possible")
+    moved = last(admin, key, "Moved")
+    assert (moved["by"], moved["facts"]["why"]) == ("staff:Sam", "came early")
+
+
+def test_a_place_is_offered_out_of_turn(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=2, waiting=3)
+    admin.ask("PATCH", f"/v1/pools/{key}", {"policy": {"offers_live_max": 1}, "sizes": {"main": 3}})
+    eli = people(admin, key)["Eli"]
+    assert press(sam, eli, "offer", why="regular").endswith("told=offered")
+    assert people(admin, key)["Eli"]["state"] == "offered"
+    assert last(admin, key, "Offered")["facts"]["why"] == "regular"
+    dee = people(admin, key)["Dee"]
+    assert press(sam, dee, "offer").endswith("told=not_enough_room")
+
+
+def test_what_was_cancelled_by_mistake_is_put_back_where_it_was(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=1, waiting=4)
+    assert line(admin, key) == ["Cyd", "Dee", "Eli"]
+    dee = people(admin, key)["Dee"]
+    press(sam, dee, "cancel")
+    assert line(admin, key) == ["Cyd", "Eli"]
+    told = press(sam, dee, "put-back", why="wrong row")
+    assert told.endswith("told=put_back")
+    assert line(admin, key) == ["Cyd", "Dee", "Eli"]
+    assert heading(sam.look(told)).startswith("Dee")
+    # Pressing twice puts back once.
+    press(sam, dee, "put-back", why="wrong row")
+    assert line(admin, key) == ["Cyd", "Dee", "Eli"]
+
+
+def test_details_are_corrected_at_the_desk(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=1, waiting=0)
+    ann = people(admin, key)["Ann"]
+    press(sam, ann, "details", name="Ann A.", email="", phone="+358 40 1234567")
+    party = admin.booking(ann["id"])["party"]
+    assert (party["name"], party["contacts"]) == ("Ann A.", {"phone": "+358 40 1234567"})
+    there = f"/console/bookings/{ann['id']}"
+    page = sam.press(there, f"{there}/details", 422, name=" ", email="nonsense")
+    assert 'id="error-name"' in page
+    assert 'id="error-email"' in page
+
+
+def test_somebody_is_added_by_hand_once(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=2, waiting=0)
+    there = f"/console/pools/{admin.ask('GET', f'/v1/pools/{key}')['id']}/add"
+    page = sam.look(there)
+    fields = {"name": "Zoe", "email": "zoe@example.org", "confirmed": "yes", "tags": "member, early"}
+    first = sam.press_on(page, there, **fields)
+    assert sam.press_on(page, there, **fields) == first
+    zoe = people(admin, key)["Zoe"]
+    assert (zoe["state"], zoe["position"]) == ("waiting", 1)
+    assert zoe["party"]["tags"] == ["member", "early"]
+    assert len(admin.ask("GET", f"/v1/bookings?pool={key}")["items"]) == 3
+    page = sam.press(there, there, 422, name="")
+    assert "not as it should be" in plain(page)
+    admin.pool("no-line", 1, "checkout")
+    admin.book("no-line", person("Ann"))
+    there = f"/console/pools/{admin.ask('GET', '/v1/pools/no-line')['id']}/add"
+    assert "not enough room" in plain(sam.press(there, there, 409, name="Zoe"))
+
+
+def aside(admin: Client, key: str) -> list[Any]:
+    found = admin.ask("GET", f"/v1/pools/{key}/openings")["items"]
+    return [it for it in found if it["state"] == "handed_back"]
+
+
+def test_an_opening_that_came_back_is_decided_on(sam: Desk, admin: Client) -> None:
+    found = {}
+    for action in ("again", "free", "close", "to", "someone"):
+        key = salon(admin)
+        pool = admin.ask("GET", f"/v1/pools/{key}")["id"]
+        (opening,) = [
+            it
+            for it in admin.ask("GET", f"/v1/pools/{key}/openings")["items"]
+            if it["state"] == "handed_back"
+        ]
+        there = f"/console/pools/{pool}/openings/{opening['number']}"
+        page = sam.look("/console/needs")
+        assert "11:00" in plain(page)
+        if action == "someone":
+            add = f"/console/pools/{pool}/add"
+            sam.press(f"{add}?opening={opening['number']}", add, name="Zoe", confirmed="yes")
+            assert people(admin, key)["Zoe"]["units"] == ["11:00"]
+        elif action == "to":
+            lea = people(admin, key)["Lea"]
+            sam.press_on(page, there, action="to", to=lea["id"])
+            assert people(admin, key)["Lea"]["state"] == "offered"
+        else:
+            found[action] = sam.press_on(page, there, action=action)
+        assert aside(admin, key) == [], action
+    assert found["close"] == "/console/needs?told=opening_closed"
