@@ -100,7 +100,7 @@ def lock(arguments: list[str]) -> int:
 
 
 COMMANDS = {
-    "demo": Command(demo, "run", "see Holdfast at work, in the terminal"),
+    "demo": Command(demo, "run", "see Holdfast at work, in your browser (--stories: in the terminal)"),
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),

@@ -40,7 +40,8 @@ def _operation(method: str, path: str, operation: Any) -> Iterator[str]:
     yield f"### {method} {path}\n\n{operation['summary']}. {operation['description']}\n"
     body = operation.get("requestBody")
     if body:
-        yield f"- body: {_type(body['content']['application/json']['schema'])}"
+        ((kind, content),) = body["content"].items()
+        yield f"- body: {_type(content['schema']) if kind == 'application/json' else kind}"
     query = [f"`{one['name']}`" for one in operation["parameters"] if one["in"] == "query"]
     if query:
         yield f"- query: {', '.join(query)}"

@@ -13,7 +13,7 @@ import msgspec
 from holdfast import ids
 from holdfast.core import commands as c
 from holdfast.core.model import HELD, OFFERED, Instant, Party, Price
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, already_waiting
 from holdfast.core.view import View
 from holdfast.core.work import Decision
 from holdfast.shapes import (
@@ -58,6 +58,14 @@ def answer_of(view: View, command: c.Command, decision: Decision, now: Instant, 
     if isinstance(command, c.Tick | c.Fill):
         return outcome_of(view, decision)
     return pool_shape(view, now)
+
+
+def for_stranger(decision: Decision) -> Decision:
+    """The decision for who only says whom they are: a party's earlier booking is not handed to them."""
+    answer = decision.answer
+    if isinstance(answer, Refusal) or not answer.repeated or answer.booking is None:
+        return decision
+    return decision._replace(answer=already_waiting(answer.booking))
 
 
 def outcome_of(view: View, decision: Decision) -> Outcome:

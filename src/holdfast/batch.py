@@ -12,7 +12,15 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.answers import Answer, answer_of, decode_answer, encode_answer, handed_over, outcome_of
+from holdfast.answers import (
+    Answer,
+    answer_of,
+    decode_answer,
+    encode_answer,
+    for_stranger,
+    handed_over,
+    outcome_of,
+)
 from holdfast.clock import Clock
 from holdfast.core import commands as c
 from holdfast.core.decide import decide
@@ -166,7 +174,9 @@ class Batch:
             # Not under its key: asked again later, it may well be granted.
             self.answers.append((job, full))
             return
-        answer = await self._decide(loader, loaded, job.command, dry_run=job.dry_run)
+        answer = await self._decide(
+            loader, loaded, job.command, dry_run=job.dry_run, to_stranger=job.source is not None
+        )
         if isinstance(answer, Exception):
             self.answers.append((job, answer))
         else:
@@ -174,12 +184,18 @@ class Batch:
             self._keep(job, answer)
 
     async def _decide(
-        self, loader: Loader, loaded: Loaded, command: c.Command, *, dry_run: bool = False
+        self,
+        loader: Loader,
+        loaded: Loaded,
+        command: c.Command,
+        *,
+        dry_run: bool = False,
+        to_stranger: bool = False,
     ) -> Answer | Exception:
         """Decide, and load whatever the decision turns out to need."""
         for _ in range(NEEDS_MAX):
             try:
-                return self._decided(loaded, command, dry_run)
+                return self._decided(loaded, command, dry_run, to_stranger)
             except Need as need:
                 await loader.load_more(loaded, need)
             except Exception as error:
@@ -187,12 +203,16 @@ class Batch:
                 return CommandFailed(f"{type(error).__name__}: {error}")
         return CommandFailed("the decision needed more rows than there can be")
 
-    def _decided(self, loaded: Loaded, command: c.Command, dry_run: bool) -> Answer:
+    def _decided(
+        self, loaded: Loaded, command: c.Command, dry_run: bool, to_stranger: bool = False
+    ) -> Answer:
         """The answer to a command. The view has changed accordingly, or not at all if this raises."""
         view = loaded.view
         view.savepoint()
         try:
             decision = decide(view, command, loaded.now)
+            if to_stranger:
+                decision = for_stranger(decision)
             if dry_run:
                 outcome = outcome_of(view, decision)
                 view.rollback()

@@ -112,6 +112,29 @@ class TestClock:
         self._now = instant
 
 
+class DemoClock(TestClock):
+    """A test clock that, once it is let go, also runs by itself."""
+
+    def __init__(self, start: Instant, steady: Callable[[], Instant] = _steady) -> None:
+        super().__init__(start)
+        self._steady = steady
+        self._read_at: Instant | None = None
+
+    def let_go(self) -> None:
+        self._read_at = self._steady()
+
+    def now(self) -> Instant:
+        if self._read_at is not None:
+            steady = self._steady()
+            self._now += steady - self._read_at
+            self._read_at = steady
+        return self._now
+
+    def move_to(self, instant: Instant) -> None:
+        self.now()
+        super().move_to(instant)
+
+
 @lru_cache(4_096)
 def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)

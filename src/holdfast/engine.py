@@ -86,6 +86,14 @@ class Engine:
             await self._task
 
     async def _run(self) -> None:
+        """Batch after batch, until the lane is closed and empty:
+
+        1. take jobs; what is in flight meanwhile is the batch before;
+        2. decide them ahead, on what that one leaves behind;
+        3. hand them to the flight as its `next`: it sends them off the moment it is written itself;
+        4. if nothing was in flight, send them off here; if they could not be decided ahead, or the flight did
+           not come to be, carry them out under the lock. While that goes on nothing is in flight.
+        """
         flight: Flight | None = None
         while jobs := await self.lane.take(self._most(flight)):
             if flight is not None and flight.task.done():

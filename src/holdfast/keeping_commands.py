@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from functools import partial
 from typing import Any, Final
 
@@ -15,8 +16,10 @@ from holdfast.keeping import erasure, exports, imports, persons, pruning
 from holdfast.keeping.imports import Asked, Imported, RowDone, RowError
 from holdfast.keeping.persons import PersonRecord
 from holdfast.keeping.pruning import Pruned
+from holdfast.once import answered, keep
 from holdfast.people_commands import PeopleCommands
 from holdfast.shapes import Booking, Outcome
+from holdfast.store import rows
 
 # Idempotency keys are promised for a day, and what is younger is not over for long.
 _YOUNGEST_S: Final = 24 * 3600
@@ -55,23 +58,29 @@ class KeepingCommands(PeopleCommands, Door):
         """Book for every row of a CSV, in order; a row that is refused keeps nobody else out.
 
         A dry run asks for each row alone, as if it were the only one. With a key, a file that is brought in
-        again books nobody twice.
+        again books nobody twice, and another file is refused.
         """
-        if await self._pool_id(pool) is None:
+        pool_id = await self._pool_id(pool)
+        if pool_id is None:
             return unknown("pool", pool)
-        found = imports.read(text)
+        # A long file takes a while to read, and nobody else shall wait for that.
+        found = await asyncio.to_thread(imports.read, text)
         if isinstance(found, Refusal):
             return found
         asked, wrong = found
         dry_run = dry_run or self._rehearses
+        # Each row has a key of its own; this one says which file they are of.
+        key, digest = None if dry_run else idempotency_key, hashlib.sha256(text.encode(errors="replace"))
+        said = ("import_csv", pool_id, digest.hexdigest())
+        kept = await keep(self.store, self.org, key, said, self.clock.now(), "import")
+        if isinstance(kept, Refusal):
+            return kept
         done: list[RowDone] = []
         errors = list(wrong)
         for start in range(0, len(asked), _AT_ONCE):
             rows = asked[start : start + _AT_ONCE]
             options: dict[str, Any] = {"by": by}
-            answers = await asyncio.gather(
-                *(self._import(pool, row, dry_run, idempotency_key, options) for row in rows)
-            )
+            answers = await asyncio.gather(*(self._import(pool, row, dry_run, key, options) for row in rows))
             for row, answer in zip(rows, answers, strict=True):
                 told = _told(row, answer)
                 errors.append(told) if isinstance(told, RowError) else done.append(told)
@@ -98,7 +107,13 @@ class KeepingCommands(PeopleCommands, Door):
         return record if record.bookings else unknown("party", party)
 
     async def erase_person(
-        self, party: str, *, cancel: bool = False, dry_run: bool = False, by: str = "staff"
+        self,
+        party: str,
+        *,
+        cancel: bool = False,
+        dry_run: bool = False,
+        by: str = "staff",
+        idempotency_key: str | None = None,
     ) -> Erasure | Refusal:
         """Forget a person: names, contacts, tags, attributes and answers go, and the id that names them.
 
@@ -112,6 +127,16 @@ class KeepingCommands(PeopleCommands, Door):
             dry_run = inputs.flag(dry_run, "dry_run") or self._rehearses
         except inputs.Bad as bad:
             return bad.refusal
+        key, said = None if dry_run else idempotency_key, ("erase_person", party, cancel)
+        before = await answered(self.store, self.org, key, said)
+        if before is not None:
+            return before if isinstance(before, Refusal) else msgspec.json.decode(before, type=Erasure)
+        answer = await self._erase(party, cancel, dry_run, by)
+        if isinstance(answer, Erasure):
+            await keep(self.store, self.org, key, said, self.clock.now(), rows.text(answer))
+        return answer
+
+    async def _erase(self, party: str, cancel: bool, dry_run: bool, by: str) -> Erasure | Refusal:
         found = await persons.bookings_of(self.store, self.org, party)
         if not found:
             return unknown("party", party)
@@ -133,6 +158,8 @@ class KeepingCommands(PeopleCommands, Door):
             if it.still_open:
                 return _still_open(persons.named(pool_id, it.still_open))
             forgotten.append(it)
+        if not dry_run:
+            await self.store.wipe()
         return Erasure(
             len(forgotten),
             sum(it.bookings for it in forgotten),
@@ -174,6 +201,7 @@ class KeepingCommands(PeopleCommands, Door):
         keys = await pruning.prune_keys(self.store, before)
         if not dry_run:
             await self.engine.forget_requests(before)
+            await self.store.wipe()
         return Pruned(bookings, messages, keys, dry_run)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from holdfast import ids, inputs, records
+from holdfast import history, ids, inputs, numbers, records
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
+from holdfast.history import HistoryPage
+from holdfast.numbers import Numbers
 from holdfast.records import LogEntry, Message, Opening, Stats, Totals
 from holdfast.shapes import Booking, Explanation, PoolState
+
+if TYPE_CHECKING:
+    from holdfast.verify import Report
 
 _NOT_HERE: Final = invalid("after", "after must be a booking of this pool.")
 
@@ -96,6 +101,53 @@ class Lookups(Door):
     async def log(self, pool: str, *, after: int = 0, limit: int = 100) -> list[LogEntry] | Refusal:
         """What happened, in order, from behind an entry."""
         return await self._read(pool, lambda i: self.reads.log(i, after, limit), after=after, limit=limit)
+
+    async def history(
+        self,
+        pool: str,
+        *,
+        before: int | None = None,
+        limit: int = 50,
+        topic: str | None = None,
+        actor: str | None = None,
+        unit: str | None = None,
+    ) -> HistoryPage | Refusal:
+        """What happened, the newest first, from before an entry: all of it, or some.
+
+        `topic` is one of signups, offers, ends, seats, pool; `actor` is staff, party or rule; `unit` a label.
+        A page may find less than its limit, or nothing, and still say where to go on.
+        """
+        for field, value, known in (("topic", topic, history.TOPICS), ("actor", actor, history.ACTORS)):
+            if value is not None and value not in known:
+                return invalid(field, f"{field} must be one of: {', '.join(known)}.")
+        try:
+            if unit is not None:
+                inputs.text(unit, "unit", empty=False)
+            inputs.whole(limit, "limit", 1, 500)
+        except inputs.Bad as bad:
+            return bad.refusal
+        reader = self.store.reader()
+        return await self._read(
+            pool,
+            lambda i: history.page(
+                reader, i, before=before, limit=limit, topic=topic, actor=actor, unit=unit
+            ),
+            after=before or 0,
+        )
+
+    async def numbers(self, pool: str, *, days: int = 14) -> Numbers | Refusal:
+        """What the last days add up to: fill, line, freed seats, offers, and when nobody answers."""
+        try:
+            inputs.whole(days, "days", 1, numbers.DAYS_MAX)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._read(pool, lambda i: self.reads.numbers(i, days))
+
+    async def verify(self, pool: str) -> Report | Refusal:
+        """Check every promise on one pool, its log's chain among them."""
+        from holdfast.verify import verify  # it replays the log: not everybody needs that
+
+        return await self._read(pool, lambda i: verify(self.store, [i]))
 
     async def explain(self, booking: str) -> list[Explanation] | Refusal:
         """Why a booking is where it is: every decision about it, with its reason."""

@@ -1,27 +1,28 @@
-"""What the library does about messages: dead letters, an org's own words, webhooks, contacts of staff."""
+"""What the library does about messages: dead letters, an org's own words, contacts of staff."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
-from holdfast import ids, inputs, records, tokens
+from holdfast import ids, inputs, records
 from holdfast.clock import to_datetime
 from holdfast.core.refusals import Refusal, invalid, unknown
-from holdfast.door import Door
+from holdfast.once import once
 from holdfast.reads import PAGE_MAX
-from holdfast.records import Message, MessageFate, Preview, StaffContact, Template, Webhook
-from holdfast.store import rows
+from holdfast.records import Message, MessageFate, Preview, StaffContact, Template
+from holdfast.store.base import Transaction
+from holdfast.webhook_commands import WebhookCommands
 
 if TYPE_CHECKING:
     from holdfast.outbox import Outbox
 
 _ANYWHERE: Final = (-1, 0, 0)
+CONTACTS_MAX: Final = 50
 _NOTIFIERS: Final = ("email", "sms", "apprise")
 
 
-class MessageCommands(Door):
+class MessageCommands(WebhookCommands):
     """Messages, for staff. What only says how things are said is no command of the core's."""
 
     # Who sends them in this process, if anybody does.
@@ -40,6 +41,13 @@ class MessageCommands(Door):
         told = await self.store.reader().rows("deliveries_of", *key)
         return records.message_fate(found[0], told)
 
+    async def messages_about(self, booking: str) -> list[Message] | Refusal:
+        """What a booking's party was told, and staff about it, in order."""
+        key = await self.reads.booking_key(booking, self.org)
+        if isinstance(key, Refusal):
+            return key
+        return [records.message(row) for row in await self.store.reader().rows("messages_about", *key)]
+
     async def dead_letters(self, *, after: str | None = None, limit: int = 100) -> list[Message] | Refusal:
         """The messages of this org that were given up, from behind one of them."""
         from holdfast.messages.notice import key_of
@@ -50,24 +58,45 @@ class MessageCommands(Door):
         found = await self.store.reader().rows("read_dead", self.org, *key, max(1, min(limit, PAGE_MAX)))
         return [records.message(row) for row in found]
 
-    async def replay(self, message: str) -> MessageFate | Refusal:
+    async def replay(self, message: str, *, idempotency_key: str | None = None) -> MessageFate | Refusal:
         """Send a dead letter again, to those who were not reached."""
+        return await self._again(message, None, ("replay", message), idempotency_key)
+
+    async def replay_delivery(
+        self, webhook: str, message: str, *, idempotency_key: str | None = None
+    ) -> MessageFate | Refusal:
+        """Send a message to a webhook once more, whether it was sent or given up; to nobody else."""
+        if await self._webhook_row(webhook) is None:
+            return unknown("webhook", webhook)
+        said = ("replay_delivery", webhook, message)
+        return await self._again(message, f"webhook:{webhook}", said, idempotency_key)
+
+    async def _again(
+        self, message: str, target: str | None, said: Any, key: str | None
+    ) -> MessageFate | Refusal:
+        """Send a message again: to one target that had it, or to all that were given up."""
         from holdfast.messages.notice import key_of
 
-        known = await self.message(message)
-        key = key_of(message)
-        if isinstance(known, Refusal) or key is None:
+        known, place = await self.message(message), key_of(message)
+        if isinstance(known, Refusal) or place is None:
             return known
-        tx = await self.store.begin()
-        try:
-            done = await tx.rows("replay_message", *key, self.clock.now())
-            await tx.run("replay_deliveries", *key)
+        if target is not None and target not in [it.target for it in known.deliveries]:
+            return unknown("message", message)
+        now = self.clock.now()
+
+        async def work(tx: Transaction) -> str | Refusal:
+            if not await tx.rows("replay_message" if target is None else "resend_message", *place, now):
+                return Refusal("not_possible", f"A message that is {known.state} cannot be replayed.")
+            if target is None:
+                await tx.run("replay_deliveries", *place)
+            else:
+                await tx.rows("replay_delivery", *place, target)
             await tx.many("notify", [("messages",)])
-            await tx.commit()
-        finally:
-            await tx.rollback()
-        if not done:
-            return Refusal("not_possible", f"A message that is {known.state} cannot be replayed.")
+            return message
+
+        answer = await once(self.store, self.org, key, said, now, work)
+        if isinstance(answer, Refusal):
+            return answer
         if self.engine.on_messages is not None:
             self.engine.on_messages()
         return await self.message(message)
@@ -97,9 +126,22 @@ class MessageCommands(Door):
         await self._run("put_template", self.org, kind, language, part, text, by, now)
         return Template(kind, language, part, text, by, to_datetime(now))
 
-    async def drop_template(self, kind: str, language: str, part: str) -> bool:
+    async def template(self, kind: str, language: str, part: str) -> Template | Refusal:
+        """What this org says in its own words of one part of a message."""
+        for found in await self.templates():
+            if (found.kind, found.language, found.part) == (kind, language, part):
+                return found
+        return unknown("template", f"{kind}/{language}/{part}")
+
+    async def drop_template(
+        self, kind: str, language: str, part: str, *, idempotency_key: str | None = None
+    ) -> bool | Refusal:
         """Go back to Holdfast's words; whether there were others."""
-        return await self._run("drop_template", self.org, kind, language, part)
+        return await self._dropped(
+            idempotency_key,
+            ("drop_template", kind, language, part),
+            lambda tx: tx.rows("drop_template", self.org, kind, language, part),
+        )
 
     async def preview(
         self, kind: str, language: str = "en", *, own: Mapping[str, str] | None = None
@@ -119,33 +161,6 @@ class MessageCommands(Door):
         overrides |= {(kind, language, part): text for part, text in (own or {}).items()}
         return preview(kind, language, overrides)
 
-    async def webhooks(self) -> list[Webhook]:
-        """Where programs of this org are told, each with the secret that its messages are signed with."""
-        found = await self.store.reader().rows("webhooks_of", self.org)
-        return [self._webhook(row) for row in found]
-
-    async def add_webhook(
-        self, url: str, *, payload: str = "full", kinds: Sequence[str] = ()
-    ) -> Webhook | Refusal:
-        """Tell a program of messages too: of all kinds, or of these."""
-        if found := _wrong_webhook(url, payload, kinds):
-            return found
-        row = (ids.new_name("wh"), url, payload, rows.text(tuple(kinds)), 1, self.clock.now())
-        await self._run("put_webhook", self.org, *row)
-        return self._webhook(row)
-
-    async def rotate_webhook(self, webhook: str) -> Webhook | Refusal:
-        """Give a webhook a new secret; the old one is good for nothing from now on."""
-        for row in await self.store.reader().rows("webhooks_of", self.org):
-            if row[0] == webhook:
-                turned = (*row[:4], row[4] + 1, row[5])
-                await self._run("put_webhook", self.org, *turned)
-                return self._webhook(turned)
-        return unknown("webhook", webhook)
-
-    async def remove_webhook(self, webhook: str) -> bool:
-        return await self._run("drop_webhook", self.org, webhook)
-
     async def staff_contacts(self) -> list[StaffContact]:
         """Who of staff is told what needs them."""
         found = await self.store.reader().rows("contacts_of", self.org)
@@ -155,7 +170,7 @@ class MessageCommands(Door):
         ]
 
     async def add_staff_contact(
-        self, notifier: str, address: str, *, locale: str = ""
+        self, notifier: str, address: str, *, locale: str = "", idempotency_key: str | None = None
     ) -> StaffContact | Refusal:
         """Tell staff there: by "email", "sms" or "apprise"."""
         try:
@@ -165,17 +180,31 @@ class MessageCommands(Door):
             return bad.refusal
         if notifier not in _NOTIFIERS:
             return invalid("notifier", f"notifier must be one of: {', '.join(_NOTIFIERS)}.")
-        name, now = ids.new_name("sc"), self.clock.now()
-        await self._run("put_contact", self.org, name, notifier, address, locale, now)
-        return StaffContact(name, notifier, address, locale, to_datetime(now))
+        now = self.clock.now()
 
-    async def remove_staff_contact(self, contact: str) -> bool:
-        return await self._run("drop_contact", self.org, contact)
+        async def work(tx: Transaction) -> str | Refusal:
+            if len(await tx.rows("contacts_of", self.org)) >= CONTACTS_MAX:
+                return Refusal("not_possible", f"An org has at most {CONTACTS_MAX} contacts of staff.")
+            name = ids.new_name("sc")
+            await tx.run("put_contact", self.org, name, notifier, address, locale, now)
+            return name
 
-    def _webhook(self, row: Sequence[Any]) -> Webhook:
-        name, url, payload, kinds, generation, created_at = row
-        secret = tokens.webhook_secret(self.secret, self.org, name, generation)
-        return Webhook(name, url, payload, rows.texts_of(kinds), secret, to_datetime(created_at))
+        said = ("add_staff_contact", notifier, address, locale)
+        answer = await once(self.store, self.org, idempotency_key, said, now, work)
+        if isinstance(answer, Refusal):
+            return answer
+        found = [it for it in await self.staff_contacts() if it.id == answer]
+        return found[0] if found else unknown("contact", answer)
+
+    async def remove_staff_contact(
+        self, contact: str, *, idempotency_key: str | None = None
+    ) -> bool | Refusal:
+        """Tell them no more; whether anybody was told there."""
+        return await self._dropped(
+            idempotency_key,
+            ("remove_staff_contact", contact),
+            lambda tx: tx.rows("drop_contact", self.org, contact),
+        )
 
     async def _run(self, query: str, *values: Any) -> bool:
         tx = await self.store.begin()
@@ -185,24 +214,3 @@ class MessageCommands(Door):
         finally:
             await tx.rollback()
         return bool(found)
-
-
-def _wrong_webhook(url: object, payload: object, kinds: object) -> Refusal | None:
-    from holdfast.messages.wording import KINDS
-    from holdfast.outbox.settings import webhooks_to_private
-
-    try:
-        parts = urlsplit(inputs.text(url, "url", 2_000, empty=False))
-        named = parts.hostname is not None and parts.port != 0 and parts.username is None
-    except inputs.Bad as bad:
-        return bad.refusal
-    except ValueError:
-        return invalid("url", "This is no address.")
-    schemes = ("https", "http") if webhooks_to_private() else ("https",)
-    if not named or parts.scheme not in schemes:
-        return invalid("url", "A webhook needs an https address without a password in it.")
-    if payload not in ("full", "thin"):
-        return invalid("payload", "payload must be full or thin.")
-    if not isinstance(kinds, list | tuple) or any(kind not in KINDS for kind in kinds):
-        return invalid("kinds", f"kinds must be a list of: {', '.join(KINDS)}.")
-    return None

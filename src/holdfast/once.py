@@ -64,14 +64,15 @@ async def answered(store: Store, org: str, key: str | None, said: Any) -> str | 
     return await _before(store.reader(), (org, key, _digest(said)))
 
 
-async def keep(store: Store, org: str, key: str | None, said: Any, now: Instant, answer: str) -> None:
-    """Keep the answer to work that was done outside of a transaction."""
+async def keep(
+    store: Store, org: str, key: str | None, said: Any, now: Instant, answer: str
+) -> str | Refusal:
+    """Keep the answer to work that is done outside of a transaction; what is kept under this key."""
 
     async def nothing(tx: Transaction) -> str:
         return answer
 
-    if key is not None:
-        await once(store, org, key, said, now, nothing)
+    return await once(store, org, key, said, now, nothing) if key is not None else answer
 
 
 async def _before(reader: Reader, request: tuple[str, str | None, bytes]) -> str | Refusal | None:
@@ -82,11 +83,16 @@ async def _before(reader: Reader, request: tuple[str, str | None, bytes]) -> str
     if bytes(known[0][2]) != digest:
         return idempotency_mismatch()
     kept: str = known[0][3]
-    if kept.startswith(_NAMED):
+    if is_a_name(kept):
         return kept.removeprefix(_NAMED)
     refused = decode_answer(kept)
     assert isinstance(refused, Refusal)
     return refused
+
+
+def is_a_name(kept: str) -> bool:
+    """Whether what is kept under a key is one of these names, and so tells of nobody."""
+    return kept.startswith(_NAMED)
 
 
 def _kept(answer: str | Refusal) -> str:

@@ -18,6 +18,7 @@ from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
 from holdfast.core.view import View
 from holdfast.inputs import KEY
+from holdfast.numbers import DAY, ENTRIES_MAX, Entry, Numbers, Standing, figures
 from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals
 from holdfast.shapes import (
     Booking,
@@ -254,6 +255,23 @@ class Reads:
             quotas={quota.key: QuotaUse(quota.used, quota.room) for quota in state.quotas},
             clock_ahead_s=await clock_off_s(self._store, self._clock),
         )
+
+    async def numbers(self, pool_id: int, days: int) -> Numbers:
+        """What the last days of a pool add up to."""
+        view, now = await self.view(pool_id, units=True), self._clock.now()
+        state = pool_shape(view, now)
+        found = await self._store.reader().rows("log_with_quantities", pool_id, ENTRIES_MAX)
+        log = [
+            Entry(seq, at, kind, booking, rows.mapping_of(body), quantity)
+            for seq, at, kind, booking, body, quantity in reversed(found)
+        ]
+        sizes = [quota.size for quota in state.quotas]
+        # Units that start and pass are so many at one time and so many at another.
+        passing = any(unit.starts_at is not None for unit in view.units.values())
+        capacity = None if None in sizes or passing else sum(filter(None, sizes)) + state.open_size
+        used = sum(quota.used for quota in state.quotas)
+        standing = Standing(used, state.waiting, state.offers_live, capacity)
+        return figures(log, standing, now - days * DAY, now, state.time_zone)
 
     async def totals(self, org: str) -> Totals:
         """The figures of all pools of an org together."""

@@ -115,6 +115,28 @@ class Webhook(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
+class WebhookTest(msgspec.Struct, frozen=True):
+    """How a test went: sent or failed, and why."""
+
+    id: str
+    state: str
+    error: str
+
+
+class WebhookDelivery(msgspec.Struct, frozen=True):
+    """How a message fared at a webhook: pending, sent or dead, and after how many tries."""
+
+    message: str
+    kind: str
+    booking: str | None
+    state: str
+    attempts: int
+    at: datetime
+    error: str
+    created_at: datetime
+    place: str
+
+
 class StaffContact(msgspec.Struct, frozen=True):
     """Where somebody of staff is told what needs them."""
 
@@ -236,3 +258,19 @@ def message_fate(row: Row, deliveries: Sequence[Row]) -> MessageFate:
     )
     known = msgspec.structs.asdict(message(row))
     return MessageFate(**known, due_at=to_datetime(row[9]), deliveries=told)
+
+
+def webhook_delivery(row: Row) -> WebhookDelivery:
+    pool_id, seq, part, kind, booking, state, attempts, at, error, created_at = row
+    message = f"{ids.pool_text(pool_id)}-{seq}-{part}"
+    return WebhookDelivery(
+        message,
+        kind,
+        None if booking is None else ids.booking_text(pool_id, booking),
+        state,
+        attempts,
+        to_datetime(at),
+        error,
+        to_datetime(created_at),
+        f"{at}-{message}",
+    )

@@ -36,7 +36,12 @@ async def release_expired(hf: Holdfast, *, dry_run: bool = False) -> dict[str, A
     events: dict[int, list[Mapping[str, Any]]] = {}
     done: set[int] = set()
     failed: HoldfastError | None = None
-    while due := [row[0] for row in await reader.rows("due_pools", now, _POOLS_MAX) if row[0] not in done]:
+    while True:
+        # Those that were done and stay due, as all do in a dry run, must not hide the others.
+        found = [row[0] for row in await reader.rows("due_pools", now, _POOLS_MAX + len(done))]
+        due = [pool_id for pool_id in found if pool_id not in done]
+        if not due:
+            break
         for pool_id in due:
             try:
                 outcome = await hf.submit(pool_id, Tick(by="staff"), dry_run=dry_run)

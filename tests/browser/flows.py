@@ -58,6 +58,13 @@ def now_of(admin: Client) -> datetime:
     return datetime.fromisoformat(admin.ask("POST", "/v1/clock", {"advance_s": 0})["now"])
 
 
+def evening(admin: Client, days: int) -> str:
+    """Six in the evening in Helsinki, so many days from now."""
+    return (
+        (now_of(admin) + timedelta(days=days)).replace(hour=16, minute=0, second=0, microsecond=0).isoformat()
+    )
+
+
 def gala(admin: Client, **fields: Any) -> str:
     """An evening with several quotas, an open share and questions."""
     key = new_key("gala")
@@ -71,7 +78,7 @@ def gala(admin: Client, **fields: Any) -> str:
             {"key": "crew", "title": "Crew", "size": 5, "eligible": {"tag": "crew"}},
         ],
         "open_size": 10,
-        "starts_at": (now_of(admin) + timedelta(days=12)).isoformat(),
+        "starts_at": evening(admin, 12),
         "time_zone": "Europe/Helsinki",
         "price": {"amount": 4500, "currency": "EUR"},
         "questions": QUESTIONS,
@@ -89,7 +96,7 @@ def gala(admin: Client, **fields: Any) -> str:
 def full_class(admin: Client, preset: str = "class_waitlist", **fields: Any) -> tuple[str, Any]:
     """A class whose only place Olga has; its key, and her booking."""
     key = new_key("yoga")
-    body = {"title": "Saturday yoga", "starts_at": (now_of(admin) + timedelta(days=5)).isoformat()}
+    body = {"title": "Saturday yoga", "starts_at": evening(admin, 5)}
     admin.pool(key, 1, preset, time_zone="Europe/Helsinki", **body | fields)
     olga = admin.book(key, person("Olga"))
     admin.act(olga["id"], "confirm")

@@ -131,10 +131,14 @@ def test_a_countdown_counts_and_at_zero_the_page_looks_again(admin: Client, visi
     made = admin.book(key, person("Ann"))
     page = visit("/static/0/none")
     without_stream(page, f"/b/{made['edit_token']}")
-    shown = page.locator(".countdown-time")
+    shown = page.get_by_role("timer")
     expect(shown).to_have_text("15:00")
     page.clock.run_for(1_000)
     expect(shown).to_have_text("14:59")
+    # It stays in sight of who has scrolled down to the form.
+    page.locator("#email").scroll_into_view_if_needed()
+    expect(page.locator(".form-head .countdown-time")).to_have_text("14:59")
+    expect(page.locator(".form-head")).to_be_in_viewport()
     page.clock.run_for(14 * 60_000)
     expect(shown).to_have_text("0:59")
     expect(page.locator("#news")).to_contain_text("1:00")
@@ -143,7 +147,7 @@ def test_a_countdown_counts_and_at_zero_the_page_looks_again(admin: Client, visi
     says(page, WORDS["en"]["held"])
     page.clock.run_for(60_000)
     says(page, WORDS["en"]["over"])
-    expect(shown).to_have_count(0)
+    expect(page.locator(".countdown-time")).to_have_count(0)
 
 
 def test_a_pool_opens_before_ones_eyes(admin: Client, visit: Open) -> None:

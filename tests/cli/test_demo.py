@@ -1,4 +1,4 @@
-"""The demo tells what the log tells, fits a terminal, and leaves nothing behind."""
+"""The stories of the demo: they tell what the log tells, fit a terminal, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from holdfast.cli.words import width_of
 from tests.cli.conftest import Command
 
 
-def test_the_demo_plays_all_stories_and_every_promise_holds(holdfast: Command, tmp_path: Path) -> None:
-    result = holdfast("demo", TMPDIR=str(tmp_path))
+def test_all_stories_are_told_and_every_promise_holds(holdfast: Command, tmp_path: Path) -> None:
+    result = holdfast("demo", "--stories", TMPDIR=str(tmp_path))
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert [name for name in NAMES if any(name in line for line in lines)] == list(NAMES)
@@ -57,8 +57,8 @@ def test_the_log_of_a_story_comes_as_json(holdfast: Command) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is not a signal there")
-def test_a_demo_that_is_stopped_leaves_nothing_behind(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "holdfast", "demo"]
+def test_stories_that_are_stopped_leave_nothing_behind(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "holdfast", "demo", "--stories"]
     process = subprocess.Popen(
         words, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -65,6 +65,14 @@ def test_programs_and_staff_are_told(cli: Cli) -> None:
     assert webhook["secret"] == secret
     assert "https://example.org/in  full  offer" in cli("webhook", "list")
     assert cli("webhook", "rotate", webhook["id"]).splitlines()[-1] != secret
+    assert "thin, offer." in cli("webhook", "change", webhook["id"], "--thin")
+    assert "thin, all kinds." in cli("webhook", "change", webhook["id"], "--kind", "all")
+    assert cli.json("webhook", "change", webhook["id"], "--full", "--kind", "joined")["kinds"] == ["joined"]
+    assert "refused (invalid)" in cli("webhook", "change", webhook["id"], "--kind", "song", code=1)
+    cli("webhook", "change", webhook["id"], "--url", "https://127.0.0.1/")
+    assert "failed: the address is not a public one" in cli("webhook", "test", webhook["id"])
+    assert cli("webhook", "deliveries", webhook["id"]) == "Nothing was sent there."
+    assert "refused (unknown)" in cli("webhook", "replay", webhook["id"], "p0000000000000-1-0", code=1)
     assert cli("webhook", "remove", webhook["id"]) == "Removed."
     assert cli("webhook", "remove", webhook["id"]) == "There was no such."
     assert "refused (invalid)" in cli("webhook", "add", "http://example.org", code=1)

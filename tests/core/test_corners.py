@@ -148,3 +148,95 @@ def test_a_rehearsal_changes_neither_the_decision_nor_its_reasons(rehearsals: in
     assert isinstance(offered, e.Offered)
     group = {"quota": "main", "quantity": 1, "round": 1, "wants": ""}
     assert offered.skipped == ({"group": group, "reason": "had_turn"},)
+
+
+def test_what_an_offer_lent_a_booking_is_gone_with_it() -> None:
+    lent = ("offer_quantity", "units", "price", "expires_at")
+    world = two_units("class_waitlist").do(c.Book(ANN, 2), wait(BEA, 2), c.Cancel(1))
+    assert world.view.bookings[2].offer_quantity == 2
+    world.do(c.Decline(2))
+    assert [getattr(world.view.bookings[2], name) for name in lent] == [0, (), None, None]
+
+
+def test_the_rest_of_a_party_waits_as_if_never_asked_and_its_part_was_never_in_line() -> None:
+    asked = ("offer_seq", "attempts", "round", "offered_at", "position")
+    world = World("class_waitlist", Quota("main", size=2)).do(c.Book(ANN, 2), wait(BEA, 3), c.Cancel(1))
+    assert world.view.bookings[2].position == 1
+    world.do(c.Claim(2, 1))
+    rest, part = world.view.bookings[2], world.view.bookings[3]
+    assert [getattr(rest, name) for name in asked] == [1, 0, 0, None, None]
+    assert [getattr(part, name) for name in asked] == [0, 0, 0, None, None]
+
+
+def test_who_is_no_longer_eligible_is_passed_over_with_the_reason() -> None:
+    world = one_seat().do(c.Book(ANN), wait(BEA), wait(Party("Cyd", tags=("member",))))
+    world.do(c.ChangePool({"quotas": (Quota("main", size=1, eligible={"tag": "member"}),)}), c.Cancel(1))
+    assert world.states() == {"Ann": "cancelled", "Bea": WAITING, "Cyd": OFFERED}
+    offered = world.decisions[-1].entries[-1].event
+    assert isinstance(offered, e.Offered)
+    assert offered.skipped == ({"booking": 2, "reason": "not_eligible"},)
+
+
+def test_two_who_want_a_window_are_not_given_one_and_an_aisle() -> None:
+    world = World("course_section", Quota("main", by_units=True))
+    world.do(c.Book(ANN, 2, if_full="wait", wants=WINDOW), wait(BEA))
+    sides = ({"label": side, "quota": "main", "attributes": {"side": side}} for side in ("window", "aisle"))
+    world.do(c.AddUnits(tuple(sides)))
+    assert world.states() == {"Ann": WAITING, "Bea": OFFERED}
+
+
+def test_units_are_given_out_in_their_own_order_each_to_the_first_who_wants_it() -> None:
+    world = World("course_section", Quota("main", by_units=True))
+    world.do(c.Book(ANN, if_full="wait", wants=WINDOW), wait(BEA))
+    sides = ({"label": side, "quota": "main", "attributes": {"side": side}} for side in ("aisle", "window"))
+    world.do(c.AddUnits(tuple(sides)))
+    offered = [event for event, _ in world.decisions[-1].entries if isinstance(event, e.Offered)]
+    assert [(event.booking, event.units) for event in offered] == [(2, ("aisle",)), (1, ("window",))]
+
+
+def test_an_offer_of_two_units_is_a_try_and_a_turn_at_both() -> None:
+    world = two_units("last_minute").do(c.Book(ANN, 2), wait(BEA, 2), c.Cancel(1))
+    assert [opening.tries for opening in world.view.openings.values()] == [1, 1]
+    assert world.view.tried == {(1, 2): True, (2, 2): True}
+
+
+def test_a_unit_that_has_had_all_its_tries_is_no_company() -> None:
+    world = World("course_section", Quota("main", by_units=True), tries_max=1)
+    world.do(wait(ANN), c.AddUnits(({"label": "12A", "quota": "main"},)), c.Decline(1), wait(BEA, 2))
+    world.do(c.AddUnits(({"label": "12B", "quota": "main"},)))
+    assert world.states()["Bea"] == WAITING
+    assert world.do(c.Book(CYD)).view.bookings[3].units == ("12A",), "it is anybody's"
+
+
+def test_a_unit_that_starts_before_its_party_wakes_is_no_company() -> None:
+    quiet = {"quiet_hours": "07:00-09:00", "partial": "give_less"}
+    world = World("last_minute", Quota("main", by_units=True), **quiet).do(wait(ANN, 2))
+    early = {"label": "early", "quota": "main", "starts_at": START + 40 * MINUTE}
+    world.do(c.AddUnits((early, {"label": "late", "quota": "main"})))
+    assert world.view.bookings[1].units == ("late",), "it is eight, and Ann is asleep until nine"
+
+
+def test_staff_offer_what_is_not_too_late_and_no_more_than_there_is() -> None:
+    world = World("last_minute", Quota("main", by_units=True)).do(
+        wait(ANN), c.ChangePool({"status": "paused"})
+    )
+    soon = {"label": "soon", "quota": "main", "starts_at": START + MINUTE}
+    world.do(c.AddUnits((soon, {"label": "later", "quota": "main"})), c.GiveOffer(1))
+    assert world.view.bookings[1].units == ("later",)
+    world = World("class_waitlist", Quota("main", size=0)).do(
+        wait(ANN, 3), c.ChangePool({"status": "paused"})
+    )
+    world.do(c.ChangePool(sizes={"main": 1}), c.GiveOffer(1))
+    assert world.view.bookings[1].offer_quantity == 1
+
+
+def test_staff_cannot_offer_what_came_back_to_the_line_of_another_quota() -> None:
+    world = handed_back().do(c.Book(CYD, quota="b", if_full="wait"))
+    assert world.refused(c.GiveOffer(3, "it came back", 1)) == "unknown"
+    assert world.refused(c.Book(DAN, quota="b", opening=1, by=STAFF)) == "unknown"
+
+
+def test_what_staff_give_out_of_turn_is_theirs_in_the_log() -> None:
+    world = World("event_signup", Quota("main", size=0)).do(wait(ANN), c.ChangePool({"status": "paused"}))
+    world.do(c.ChangePool(sizes={"main": 1}), c.GiveOffer(1, by=STAFF))
+    assert [(type(event), by) for event, by in world.decisions[-1].entries] == [(e.Promoted, STAFF)]

@@ -7,9 +7,10 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from holdfast.core import commands as c
+from holdfast.core import decide as door
 from holdfast.core import events as e
 from holdfast.core import fill
-from holdfast.core.model import OFFERED, WAITING, Party, Quota
+from holdfast.core.model import CLOSED, OFFERED, WAITING, Party, Quota
 from tests.core.test_promises import Histories
 from tests.core.world import DAN, World, wait
 
@@ -36,6 +37,17 @@ def test_a_great_deal_of_room_is_given_out_in_pieces(monkeypatch: Patch) -> None
     assert world.view.due_at != world.now
     assert set(world.states().values()) == {OFFERED}
     assert world.broken() == set()
+
+
+def test_a_pool_with_many_in_it_is_called_off_in_pieces(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(door, "WIND_DOWN_MAX", 2)
+    world = World("class_waitlist", Quota("main", size=2))
+    world.do(*(wait(Party(f"p{number}")) for number in range(5)), c.ChangePool({"status": "cancelled"}))
+    assert (list(world.states().values()).count(CLOSED), world.view.due_at) == (2, world.now)
+    # Each tick ends some before it obeys, and some after: what is left is due at once.
+    world.do(c.Tick())
+    assert set(world.states().values()) == {CLOSED}
+    assert sum(len(decision.messages) for decision in world.decisions) == 3 + 5
 
 
 def test_every_promise_holds_when_all_is_given_out_one_by_one(monkeypatch: Patch) -> None:

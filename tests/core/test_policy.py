@@ -255,6 +255,17 @@ def test_anything_else_is_no_length(written: object) -> None:
     assert length(written) is None
 
 
+def test_of_several_wrong_values_a_choice_is_named_before_a_count_and_a_count_before_a_flag() -> None:
+    wrong = {"hand_back": 1, "quantity_max": 0, "if_full": "perhaps"}
+    named = []
+    while wrong:
+        refused = make("last_minute", wrong)
+        assert isinstance(refused, Refusal)
+        named.append((refused.field or "").removeprefix("policy."))
+        del wrong[named[-1]]
+    assert named == ["if_full", "quantity_max", "hand_back"]
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("promotion", [None, "auto", "offer"])
 def test_what_means_nothing_can_be_put_to_rest(preset: str, promotion: str | None) -> None:

@@ -74,7 +74,7 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_the_lane_free(
         connection = await asyncpg.connect(postgres_url)
         async with connection.transaction():
             await connection.execute("DELETE FROM staff_contacts")
-            task = asyncio.create_task(hf.remove_staff_contact(contact["id"]))
+            task = asyncio.create_task(hf.remove_staff_contact(contact.id))
             await asyncio.sleep(0.1)
             await cut_off(task, times)
             async with asyncio.timeout(5):

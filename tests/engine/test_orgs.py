@@ -46,7 +46,8 @@ async def test_no_method_reaches_into_another_org(
     values["text"] = "party_id\nann\n"
     messages = [it.id for it in granted(await ours.messages("gig"))]
     webhook = granted(await ours.add_webhook("https://example.org"))
-    names |= {"message": messages, "webhook": [webhook["id"]]}
+    names |= {"message": messages, "webhook": [webhook.id]}
+    values["message"] = messages[0]
     granted(await ours.add_staff_contact("email", "desk@example.org"))
     granted(await ours.set_template("offer", "en", "subject", "Ours"))
     before, asked = await dump(database_url), set()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 
+import pytest
+
+from holdfast.core.policy import PRESETS
 from tests.http.server import Client
 
 FIELDS = [
@@ -300,12 +304,40 @@ def test_looking_changes_nothing_however_often(admin: Client) -> None:
     assert admin.ask("POST", f"/v1/offers/{token}/claim")["state"] == "confirmed"
 
 
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_every_rule_of_a_policy_can_be_said(admin: Client, preset: str) -> None:
+    """What a pool shows as its policy is taken for one, as it is."""
+    policy = admin.pool(f"shown-{preset}".replace("_", "-"), 1, preset)["policy"]
+    body = {
+        "key": f"said-{preset}".replace("_", "-"),
+        "policy": policy,
+        "quotas": [{"key": "main", "size": 1}],
+    }
+    assert admin.ask("POST", "/v1/pools", body, expect=201)["policy"] == policy
+
+
+def test_an_offer_waits_for_the_end_of_quiet_hours(admin: Client) -> None:
+    rules = {"quiet_hours": "22:00-07:30", "hold_reminder": "5m"}
+    made = admin.pool("asleep", 1, policy=rules)
+    assert (made["policy"]["quiet_hours"], made["policy"]["hold_reminder"]) == ("22:00-07:30", 300)
+    olga, ann = admin.book("asleep", "olga"), admin.book("asleep", {"id": "ann"})
+    admin.act(olga["id"], "confirm")
+    today = datetime.fromisoformat(admin.ask("GET", "/v1/clock")["now"])
+    evening = (today + timedelta(days=1)).replace(hour=23, minute=0, second=0, microsecond=0)
+    admin.ask("POST", "/v1/clock", {"now": evening.isoformat()})
+    admin.act(olga["id"], "cancel")
+    ends = datetime.fromisoformat(admin.booking(ann["id"])["expires_at"])
+    assert ends == evening + timedelta(hours=8, minutes=30, days=1)
+    problem = admin.ask("PATCH", "/v1/pools/asleep", {"policy": {"quiet_hours": "25:00-07:30"}}, expect=422)
+    assert problem["field"] == "policy.quiet_hours"
+
+
 ACTS = {"claim", "decline", "cancel", "fill"}
 
 
 def test_answers_and_contacts_are_changed_and_nothing_else(admin: Client, public: Client) -> None:
     admin.pool("details", 1, "event_signup")
-    made = public.book("details", {"id": "ann", "name": "Ann", "tags": ["member"]})
+    made = admin.book("details", {"id": "ann", "name": "Ann", "tags": ["member"]})
     path, said = f"/v1/bookings/{made['edit_token']}", {"answers": {"diet": "vegan"}, "name": "Ann B."}
     keyed = {"Idempotency-Key": "details"}
     changed = public.ask("PATCH", path, said, headers=keyed)

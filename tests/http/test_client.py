@@ -83,7 +83,51 @@ def test_every_operation_has_a_method(admin: Admin) -> None:
         if path.startswith("/v1/")
         for verb in verbs
     }
-    assert there - asked == {("GET", "/v1/clock"), ("POST", "/v1/clock"), ("GET", "/v1/stats")}
+    assert there - asked == {("GET", "/v1/clock"), ("POST", "/v1/clock")}
+
+
+def test_a_program_keeps_and_tells(server: Server, admin: Admin) -> None:
+    """Everything about messages and files that the client has, once."""
+    with Client(server.base, key_of(admin)) as hf:
+        granted(hf.create_pool("kept", preset="class_waitlist", quotas={"main": 1}))
+        assert granted(hf.import_csv("kept", "party_id\nann\n", dry_run=True)).dry_run
+        came = granted(hf.import_csv("kept", "party_id,name\nann,Ann\ndora,Dora\n,none\n"))
+        assert [row.state for row in came.done] == ["held", "waiting"]
+        assert [row.row for row in came.errors] == [4]
+        assert granted(hf.export_bookings("kept")).count("\r\n") == 3
+        assert "dora" in granted(hf.export_line("kept"))
+        assert granted(hf.org_stats()).pools >= 1
+        (told,) = granted(hf.messages("kept")).items
+        assert told.booking == came.done[1].booking
+        assert granted(hf.messages_about(told.booking)).items[0].id == told.id
+        assert granted(hf.message(told.id)).kind == "joined"
+        assert isinstance(hf.replay(told.id), Refusal)
+        assert granted(hf.dead_letters()).items == []
+        webhook = granted(hf.add_webhook("https://127.0.0.1/", kinds=["offer"]))
+        assert granted(hf.webhook(webhook.id)).secret is None
+        assert granted(hf.change_webhook(webhook.id, payload="thin", kinds=[])).kinds == ()
+        assert granted(hf.rotate_webhook(webhook.id)).secret != webhook.secret
+        origin = granted(hf.allow_origin("https://example.org"))
+        assert [it.origin for it in granted(hf.origins()).items] == ["https://example.org"]
+        assert granted(hf.remove_origin(origin.id)) == origin
+        assert granted(hf.test_webhook(webhook.id)).state == "failed"
+        assert granted(hf.deliveries(webhook.id)).items == []
+        assert isinstance(hf.replay_delivery(webhook.id, told.id), Refusal)
+        assert [one.id for one in granted(hf.webhooks()).items] == [webhook.id]
+        assert granted(hf.remove_webhook(webhook.id)).id == webhook.id
+        granted(hf.set_template("offer", "en", "subject", "Quick, {{ name }}"))
+        assert granted(hf.template("offer", "en", "subject")).by == "staff:ops"
+        assert granted(hf.preview("offer")).items[0].subject == "Quick, Ann"
+        assert granted(hf.preview("offer", own={"subject": "Now"})).items[0].subject == "Now"
+        assert len(granted(hf.templates()).items) == 1
+        granted(hf.drop_template("offer", "en", "subject"))
+        contact = granted(hf.add_staff_contact("email", "desk@example.org"))
+        assert granted(hf.staff_contacts()).items == [contact]
+        granted(hf.remove_staff_contact(contact.id))
+        assert granted(hf.export_party("dora")).bookings[0].pool == "kept"
+        assert isinstance(hf.erase_party("dora"), Refusal)
+        assert granted(hf.erase_party("dora", cancel=True, dry_run=True)).dry_run
+        assert granted(hf.erase_party("dora", cancel=True)).bookings == 1
 
 
 def test_a_member_signs_in_with_the_client(server: Server, admin: Admin) -> None:

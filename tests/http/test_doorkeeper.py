@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from holdfast.accounts.passwords import Passwords
+from holdfast.accounts.sessions import Sessions
 from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.problems import Problem
 from holdfast.keys import Access, ApiKey, Keys
@@ -31,13 +33,13 @@ async def test_a_key_revoked_while_it_is_looked_up_is_turned_away_the_next_time(
         keys = SlowKeys(hf.store, hf.clock, hf.secret)
         made = await keys.create("ours", "read", "a reader")
         assert isinstance(made, ApiKey)
-        doorkeeper = Doorkeeper(keys, hf.clock)
+        doorkeeper = Doorkeeper(keys, Sessions(hf.store, hf.clock, hf.secret, Passwords()), hf.clock)
         shown = f"Bearer {made.secret}".encode()
-        coming = asyncio.create_task(doorkeeper.admit(shown, "127.0.0.1", 0.0))
+        coming = asyncio.create_task(doorkeeper.admit(shown, None, "127.0.0.1", 0.0))
         await keys.found.wait()
         await keys.revoke("ours", made.id)
         doorkeeper.forget()
         keys.go_on.set()
         await coming
         with pytest.raises(Problem, match="unauthenticated"):
-            await doorkeeper.admit(shown, "127.0.0.1", 0.1)
+            await doorkeeper.admit(shown, None, "127.0.0.1", 0.1)

@@ -8,6 +8,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from holdfast.http.service import operations_of
+from holdfast.http.settings import Settings
 from tests.database import asking, dialect_of
 from tests.http.server import Client, Server, make_key, serving
 
@@ -47,6 +49,15 @@ def test_a_key_belongs_to_its_operation_and_its_org(admin: Client, other_org: Cl
     bea = admin.book("scoped", "bea")
     problem = admin.ask("POST", f"/v1/bookings/{bea['id']}/cancel", expect=422, **keyed("k3"))
     assert problem["code"] == "idempotency_mismatch"
+
+
+def test_every_operation_that_posts_takes_a_key(module_url: str) -> None:
+    """Those that keep the answer with the change; moving the test clock keeps its own."""
+    posts = [
+        it for it in operations_of(Settings(database=module_url, test_clock=True)) if it.method == "POST"
+    ]
+    assert len(posts) > 10
+    assert [it.path for it in posts if not it.idempotent] == []
 
 
 EVERY_POST = {
@@ -143,3 +154,41 @@ def test_the_answer_is_the_same_after_a_crash_and_on_another_node(database_url: 
         again = client.ask("POST", "/v1/pools/crash/bookings", {"party": "ann"}, expect=201, **keyed("c"))
         assert again == made
         assert second.stop() == 0
+
+
+async def test_whoever_a_crash_has_cut_off_asks_again_and_is_served_once(database_url: str) -> None:
+    """The process is killed under fire. Asked again at another, nobody gets two, and no answer is another."""
+    key, path = await asyncio.to_thread(make_key, database_url), "/v1/pools/crowd/bookings"
+    answered: dict[str, Any] = {}
+    cut_off: set[str] = set()
+
+    async def ask(client: httpx.AsyncClient, party: str) -> None:
+        headers = {"Idempotency-Key": party}
+        try:
+            answer = await client.post(path, json={"party": party}, headers=headers)
+        except httpx.TransportError:
+            cut_off.add(party)
+            return
+        assert answer.status_code == 201, answer.text
+        assert answered.setdefault(party, answer.json()) == answer.json()
+        if len(answered) == 100 and not killed.is_set():
+            killed.set()
+            first.kill()
+
+    parties = [f"party-{n}" for n in range(400)]
+    killed = asyncio.Event()
+    options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key}"}, "timeout": 60}
+    with serving(database_url) as first:
+        with first.client(key) as client:
+            client.pool("crowd", None, "checkout")
+        async with httpx.AsyncClient(base_url=first.base, **options) as many:
+            await asyncio.gather(*(ask(many, party) for party in parties))
+    assert len(answered) >= 100
+    assert cut_off
+    with serving(database_url) as second:
+        async with httpx.AsyncClient(base_url=second.base, **options) as many:
+            await asyncio.gather(*(ask(many, party) for party in parties))
+        with second.client(key) as client:
+            made = client.ask("GET", "/v1/bookings?pool=crowd&limit=500")["items"]
+    assert sorted(booking["party"]["id"] for booking in made) == sorted(parties)
+    assert {booking["id"] for booking in made} == {answer["id"] for answer in answered.values()}

@@ -60,6 +60,9 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     }.items():
         problem = public.book("open-house", "bea", expect=403, **{field: value})
         assert (problem["code"], problem["field"]) == ("forbidden", field)
+    for field, said in {"tags": ["member"], "attributes": {"member": True}}.items():
+        problem = public.book("open-house", {"id": "bea", field: said}, expect=403)
+        assert (problem["code"], problem["field"]) == ("forbidden", f"party.{field}")
     path = f"/v1/bookings/{mine['edit_token']}/cancel?dry_run=true"
     assert public.ask("POST", path, expect=403)["field"] == "dry_run"
     waiting = public.book("open-house", "bea")
@@ -68,6 +71,25 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     token = admin.booking(waiting["id"])["offer"]["token"]
     claimed = public.ask("POST", f"/v1/offers/{token}/claim")
     assert (claimed["state"], claimed["edit_token"]) == ("confirmed", None)
+    public.book("open-house", {"id": "cyd", "attributes": {"time_zone": "Europe/Helsinki"}})
+
+
+def test_who_says_to_be_somebody_does_not_get_their_booking(admin: Client, public: Client) -> None:
+    """A public key is everybody's, and says of nobody who they are."""
+    admin.pool("in-line", 1)
+    admin.book("in-line", "olga")
+    contacts = {"email": "ann@example.org"}
+    keyed = {"Idempotency-Key": "ann-joins"}
+    body = {"party": {"id": "ann", "contacts": contacts}}
+    path = "/v1/pools/in-line/bookings"
+    ann = public.ask("POST", path, body, expect=201, headers=keyed)
+    problem = public.book("in-line", "ann", expect=409)
+    assert (problem["code"], problem["booking"]) == ("already_waiting", ann["id"])
+    assert "ann@example.org" not in str(problem)
+    assert "token" not in str(problem)
+    # Who made it can ask again, and staff know whom they speak with.
+    assert public.ask("POST", path, body, expect=201, headers=keyed) == ann
+    assert admin.book("in-line", "ann")["id"] == ann["id"]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +113,33 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
         ("GET", "/v1/keys", {"admin"}),
         ("POST", "/v1/keys", {"admin"}),
         ("DELETE", "/v1/keys/any", {"admin"}),
+        ("GET", "/v1/pools/any/bookings.csv", {"admin", "staff", "read"}),
+        ("GET", "/v1/pools/any/line.csv", {"admin", "staff", "read"}),
+        ("POST", "/v1/pools/any/import", {"admin", "staff"}),
+        ("GET", "/v1/parties/any", {"admin", "staff"}),
+        ("DELETE", "/v1/parties/any", {"admin"}),
+        ("GET", "/v1/webhooks", {"admin"}),
+        ("POST", "/v1/webhooks", {"admin"}),
+        ("GET", "/v1/webhooks/any", {"admin"}),
+        ("PATCH", "/v1/webhooks/any", {"admin"}),
+        ("DELETE", "/v1/webhooks/any", {"admin"}),
+        ("POST", "/v1/webhooks/any/rotate", {"admin"}),
+        ("POST", "/v1/webhooks/any/test", {"admin"}),
+        ("GET", "/v1/webhooks/any/deliveries", {"admin"}),
+        ("POST", "/v1/webhooks/any/deliveries/any/replay", {"admin"}),
+        ("GET", "/v1/pools/any/messages", {"admin", "staff", "read"}),
+        ("GET", "/v1/bookings/any/messages", {"admin", "staff", "read"}),
+        ("GET", "/v1/messages/any", {"admin", "staff", "read"}),
+        ("GET", "/v1/dead-letters", {"admin", "staff", "read"}),
+        ("POST", "/v1/messages/any/replay", {"admin", "staff"}),
+        ("GET", "/v1/templates", {"admin", "staff", "read"}),
+        ("GET", "/v1/templates/offer/en/sms", {"admin", "staff", "read"}),
+        ("PUT", "/v1/templates/offer/en/sms", {"admin", "staff"}),
+        ("DELETE", "/v1/templates/offer/en/sms", {"admin", "staff"}),
+        ("POST", "/v1/previews/offer/en", {"admin", "staff"}),
+        ("GET", "/v1/staff-contacts", {"admin"}),
+        ("POST", "/v1/staff-contacts", {"admin"}),
+        ("DELETE", "/v1/staff-contacts/any", {"admin"}),
         ("GET", "/v1/members", {"admin"}),
         ("POST", "/v1/members", {"admin"}),
         ("GET", "/v1/members/any", {"admin"}),
@@ -120,8 +169,11 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     admin.act(olga["id"], "cancel")
     token = admin.booking(ann["id"])["offer"]["token"]
     key = admin.ask("GET", "/v1/keys")["items"][0]["id"]
-    body = {"email": "wei@example.org", "name": "Wei", "role": "staff"}
-    member = admin.ask("POST", "/v1/members", body, expect=201)
+    member = {"email": "wei@example.org", "name": "Wei", "role": "staff"}
+    member = admin.ask("POST", "/v1/members", member, expect=201)
+    webhook = admin.ask("POST", "/v1/webhooks", {"url": "https://receiver.example/"}, expect=201)
+    contact = {"notifier": "email", "address": "desk@example.org"}
+    contact = admin.ask("POST", "/v1/staff-contacts", contact, expect=201)
     origin = admin.ask("PUT", "/v1/origins", {"origin": "https://example.org"})
     names = {
         "pool": [pool["id"], pool["key"]],
@@ -130,6 +182,14 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
         "key": [key],
         "member": [member["id"]],
         "origin": [origin["id"]],
+        "message": [admin.ask("GET", f"/v1/bookings/{ann['id']}/messages")["items"][0]["id"]],
+        "webhook": [webhook["id"]],
+        "contact": [contact["id"]],
+        "party": ["ann"],
+        # These are of no org: see test_messages for whose words they are said in.
+        "kind": ["nonsense"],
+        "language": ["en"],
+        "part": ["subject"],
         "opening": ["1"],
         "label": ["a"],
     }
@@ -139,6 +199,7 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
         "resolve": {"action": "free"},
         "move_booking": {"to": "front"},
         "change_booking": {"answers": {"a": 1}},
+        "set_template": {"text": "x"},
     }
     before = admin.ask("GET", "/v1/pools/secret-gig/log?limit=500")
     document = admin.ask("GET", "/openapi.json")
@@ -150,11 +211,11 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
         assert set(re.findall(r"\{(\w+)\}", path)) <= set(names), path
         for method, operation in operations.items():
             for spelled in spellings(path, names):
-                answer = other_org.request(
-                    method.upper(),
-                    spelled,
-                    json=bodies.get(operation["operationId"], {}) if method != "get" else None,
-                )
+                body = bodies.get(operation["operationId"], {}) if method != "get" else None
+                sent: dict[str, Any] = {"json": body}
+                if operation["operationId"] == "import_csv":
+                    sent = {"content": b"party_id\neve\n", "headers": {"Content-Type": "text/csv"}}
+                answer = other_org.request(method.upper(), spelled, **sent)
                 assert (answer.status_code, answer.json()["code"]) == (404, "unknown"), (method, spelled)
                 asked += 1
     assert asked > 40
@@ -164,8 +225,11 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     assert other_org.ask("GET", f"/v1/bookings?pool={pool['id']}", expect=404)
     assert other_org.ask("GET", f"/v1/bookings?cursor={ann['id']}")["items"] == []
     assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
-    assert other_org.ask("GET", "/v1/members")["items"] == []
     assert other_org.ask("GET", "/v1/origins")["items"] == []
+    for path in ("/v1/members", "/v1/webhooks", "/v1/staff-contacts", "/v1/dead-letters", "/v1/templates"):
+        assert other_org.ask("GET", path)["items"] == []
+    assert admin.ask("GET", f"/v1/webhooks/{webhook['id']}") == webhook | {"secret": None}
+    assert admin.ask("GET", "/v1/staff-contacts")["items"] == [contact]
     shown = admin.ask("GET", f"/v1/members/{member['id']}")
     assert shown == member | {"invitation": None}
     assert admin.ask("GET", "/v1/pools/secret-gig/log?limit=500") == before

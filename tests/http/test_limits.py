@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import socket
@@ -10,7 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from holdfast.http.attempts import Attempts
 from holdfast.http.limits import Buckets, whose
+from holdfast.http.problems import Problem
 from tests.http.server import Client, Server, make_key, serving
 
 LIMITS = {
@@ -186,3 +189,12 @@ def test_a_whole_network_of_addresses_is_one_of_somebody() -> None:
     assert whose("::ffff:192.0.2.1") == whose("192.0.2.1") == "192.0.2.1"
     assert whose("192.0.2.1") != whose("192.0.2.2")
     assert whose("no address") == "no address"
+
+
+def test_who_has_a_network_has_no_more_attempts_at_a_password() -> None:
+    attempts, tried = Attempts(), 0
+    with contextlib.suppress(Problem):
+        for number in range(20):
+            with attempts.attempt("ann", f"2001:db8:1:2::{number:x}", 0):
+                tried += 1
+    assert tried == 5

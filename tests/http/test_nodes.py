@@ -14,7 +14,9 @@ import httpx2 as httpx
 import pytest
 
 from testbed.postgres import TemporaryPostgres, fresh_database
+from tests.database import ask
 from tests.http.server import Server, make_key, serving
+from tests.notifiers.servers import mail_server
 
 Nodes = tuple[Server, Server, str]
 
@@ -146,6 +148,55 @@ def test_the_service_waits_for_its_database_and_outlives_its_loss() -> None:
             assert client.booking(made["id"])["state"] == "held"
             assert client.book("survives", "bea")["state"] == "held"
             assert server.stop() == 0
+
+
+def test_who_is_written_to_has_what_the_letter_says_and_nobody_is_forgotten() -> None:
+    """The database is killed while people join: who was rolled back is told nothing, all others are told."""
+    with TemporaryPostgres(durable=True) as database, mail_server() as mail:
+        key = make_key(database.url)
+        settings = {"holdfast_smtp_url": mail.url, "holdfast_mail_from": "Seats <seats@example.org>"}
+        with serving(database.url, "--test-clock", **settings) as server, server.client(key) as client:
+            client.pool("crowd", 0)
+            failed, stop = list[str](), threading.Event()
+
+            def join(prefix: str) -> None:
+                with server.client(key) as mine:
+                    for n in range(10_000):
+                        if stop.is_set():
+                            return
+                        party = {"id": f"{prefix}{n}", "contacts": {"email": f"{prefix}{n}@example.org"}}
+                        answer = mine.post("/v1/pools/crowd/bookings", json={"party": party})
+                        if answer.status_code != 201:
+                            failed.append(party["id"])
+                            stop.wait(0.02)
+
+            people = [threading.Thread(target=join, args=(prefix,)) for prefix in "abcd"]
+            for person in people:
+                person.start()
+            for _ in range(3):
+                enough = len(mail.letters) + 20
+                wait_for(lambda enough=enough: len(mail.letters) > enough)
+                database.kill9()
+                database.start()
+            server.wait_until_ready()
+            wait_for(lambda: len(mail.letters) > 100)
+            stop.set()
+            for person in people:
+                person.join()
+            found = asyncio.run(ask(database.url, "SELECT party_id FROM bookings"))
+            joined = {f"{row[0]}@example.org" for row in found}
+            # What was in hand when the database died comes again two minutes later.
+            client.advance(3_600)
+            assert {str(letter["To"]) for letter in mail.letters} == joined
+            assert failed
+            assert server.stop() == 0
+
+
+def wait_for(true: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: Any) -> None:

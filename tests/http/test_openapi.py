@@ -57,6 +57,13 @@ def names_there(admin: Client) -> dict[str, str]:
         "opening": "1",
         "key": "none",
         "member": "none",
+        "message": admin.ask("GET", "/v1/pools/there/messages")["items"][0]["id"],
+        "webhook": "none",
+        "party": "olga",
+        "contact": "none",
+        "kind": "offer",
+        "language": "en",
+        "part": "subject",
     }
 
 

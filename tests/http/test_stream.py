@@ -13,9 +13,9 @@ from typing import Any
 import asyncpg
 import httpx2 as httpx
 
-from holdfast import granted
+from holdfast import TestClock, granted
 from holdfast.changes import BookingChange, Changes
-from tests.database import ask, dialect_of, opened
+from tests.database import START, ask, dialect_of, opened
 from tests.http.server import Client, Server, make_key, serving
 
 
@@ -187,6 +187,40 @@ def test_changes_of_another_node_are_told(postgres_url: str) -> None:
         assert listener.ended.wait(5)
 
 
+def test_a_client_whose_node_has_died_resumes_at_another(postgres_url: str) -> None:
+    """Again and again its node is killed while both write; with the last id it goes on at the other."""
+    key, seen = make_key(postgres_url), dict[str, int]()
+    last: str | None = None
+    with Server(postgres_url) as one, Server(postgres_url) as two, one.client(key) as client:
+        client.pool("moving", None, "checkout")
+        nodes = [one, two]
+        for round_ in range(4):
+            here, there = nodes
+            with here.client(key) as near, there.client(key) as far:
+                with listening(here, near, last=last) as listener:
+                    listener.wait("ready" if last is None else "booking")
+                    for n in range(10):
+                        (near, far)[n % 2].book("moving", f"{round_} {n}")
+                    listener.wait("booking", of(f"{round_} 4"))
+                    here.kill()
+                    assert listener.ended.wait(10)
+                for n in range(10, 15):
+                    far.book("moving", f"{round_} {n}")
+            for kind, data in listener.messages:
+                assert kind != "reset"
+                if kind == "booking":
+                    seen[data["booking"]["party"]["id"]] = seen.get(data["booking"]["party"]["id"], 0) + 1
+            last = listener.last
+            here.start()
+            nodes = [there, here]
+        with nodes[0].client(key) as near, listening(nodes[0], near, last=last) as listener:
+            listener.wait("booking", of("3 14"))
+            seen |= {
+                data["booking"]["party"]["id"]: 1 for kind, data in listener.messages if kind == "booking"
+            }
+    assert set(seen) == {f"{round_} {n}" for round_ in range(4) for n in range(15)}
+
+
 async def test_nothing_is_passed_over_when_commits_overlap(database_url: str) -> None:
     """A transaction that began first and ends last is not lost, and nothing overtakes it."""
     async with opened(database_url) as hf:
@@ -278,3 +312,14 @@ async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_ur
         await watching
         rows = await ask(postgres_url, "SELECT pool_id, seq FROM log WHERE booking IS NOT NULL")
         assert len(heard) == len(rows) == 400
+
+
+async def test_a_cursor_of_a_node_whose_clock_is_a_little_ahead_can_be_resumed(database_url: str) -> None:
+    """Clocks of machines differ; a client that goes from one to the other is not to read all anew."""
+    async with (
+        opened(database_url, clock=TestClock(START + 5_000)) as ahead,
+        opened(database_url, clock=TestClock(START)) as here,
+    ):
+        cursor = await Changes(ahead).now()
+        assert await Changes(here).can_resume(cursor)
+        assert not await Changes(here).can_resume(cursor._replace(at=START + 100_000))

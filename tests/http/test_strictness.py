@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import fields
 from typing import Any
 
+import msgspec
 import pytest
 
 from holdfast.core.policy import Policy
+from holdfast.http import bodies
 from holdfast.http.bodies_of_pools import PolicyBody
+from holdfast.http.operations import Nothing
+from holdfast.http.problems import Problem
 from tests.http.server import Client, Server
 
 QUANTITIES: list[Any] = [0, -1, 1.5, 1.0, "2", True, 2**31, 2**63, None, [1], {"n": 1}]
@@ -90,6 +95,23 @@ def test_a_body_too_large_is_refused_before_it_is_read(admin: Client) -> None:
     answer = admin.post("/v1/pools/strict/bookings", content=pieces())
     assert answer.status_code == 413
     assert untouched(admin)
+
+
+LABORIOUS = {
+    "a text that never ends": b'{"' + b'\\"' * 15_000,
+    "a text that ends in the middle of a character": b"[]" * 17 + b'"' + b'\\"' * 15_000 + b"\\",
+    "many names, the last of them twice": b'{%b"x":0,"x":0}'
+    % b"".join(b'"%05d":0,' % number for number in range(25_000)),
+}
+
+
+@pytest.mark.parametrize("raw", LABORIOUS.values(), ids=LABORIOUS)
+def test_no_body_keeps_us_busy(raw: bytes) -> None:
+    """Anybody may send one to sign in, and while it is read nobody else is served."""
+    began = time.process_time()
+    with pytest.raises(Problem):
+        bodies.decoded(raw, msgspec.json.Decoder(Nothing))
+    assert time.process_time() - began < 1
 
 
 def test_a_body_of_another_kind_is_refused(admin: Client) -> None:

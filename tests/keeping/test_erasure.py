@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from holdfast import Booking, Holdfast, Refusal, granted
 from holdfast.errors import OutcomeUnknown
 from holdfast.keeping import erasure
 from holdfast.store.base import Transaction
-from tests.database import SECRET, ask, dump, opened
+from tests.database import SECRET, ask, dialect_of, dump, opened, sqlite_file
 from tests.engine.proxy import proxied
 from tests.engine.staging import without_lock
 from tests.verified import assert_verified, verified
@@ -54,10 +55,19 @@ def traces(rows: Any) -> list[str]:
     return [trace for trace in TRACES if trace in str(rows)]
 
 
+def on_disk(url: str) -> list[bytes]:
+    """What is in the files of the database, also where nothing refers to it any more."""
+    if dialect_of(url) != "sqlite":
+        return []
+    path = Path(sqlite_file(url))
+    return [file.read_bytes() for file in path.parent.glob(path.name + "*")]
+
+
 async def test_nothing_of_a_person_is_left(hf: Holdfast, database_url: str) -> None:
     ann, again = await lived(hf)
     before = await dump(database_url)
     assert traces(before) == list(TRACES)
+    assert traces(on_disk(database_url)) == (list(TRACES) if dialect_of(database_url) == "sqlite" else [])
     figures = [granted(await hf.stats(pool)) for pool in ("yoga", "gig")]
 
     forgotten = granted(await hf.erase_person("ann-4711", by="staff:olga"))
@@ -65,6 +75,7 @@ async def test_nothing_of_a_person_is_left(hf: Holdfast, database_url: str) -> N
     assert (forgotten.pools, forgotten.bookings) == (2, 2)
     after = await dump(database_url)
     assert traces(after) == []
+    assert traces(on_disk(database_url)) == []
     assert [granted(await hf.stats(pool)) for pool in ("yoga", "gig")] == figures
     assert {table: len(rows) for table, rows in after.items() if table != "log"} == {
         table: len(rows) for table, rows in before.items() if table != "log"

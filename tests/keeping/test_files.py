@@ -142,6 +142,15 @@ async def test_a_file_that_is_brought_in_again_with_its_key_books_nobody_twice(
     assert [b.party.id for b in granted(await hf.line("yoga", limit=3))] == ["p2", "p3", "p4"]
 
 
+async def test_another_file_under_the_same_key_is_refused_whole(hf: Holdfast, database_url: str) -> None:
+    await brought(hf, "party_id\nann\n", idempotency_key="spring")
+    before = await dump(database_url)
+    refused = await hf.import_csv("yoga", "party_id\nann\nbea\n", idempotency_key="spring")
+    assert isinstance(refused, Refusal)
+    assert refused.code == "idempotency_mismatch"
+    assert await dump(database_url) == before
+
+
 async def test_what_is_handed_out_can_be_brought_in(hf: Holdfast) -> None:
     ann = {"id": "=ann", "name": "-Ann", "contacts": {"email": "a@b.example", "x": "y"}, "tags": ["q;r", "s"]}
     granted(await hf.book("yoga", ann | {"attributes": {"a": [1]}, "locale": "de"}))

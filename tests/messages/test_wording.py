@@ -223,7 +223,8 @@ def test_an_offer_that_comes_too_late_says_so_and_offers_nothing() -> None:
 
 
 def test_the_text_alphabet_is_that_of_phones() -> None:
-    assert segments.plain("Łódź – “Żółć” … naïve") == 'odz - "Zoc" ... naive'
+    assert segments.plain("Łódź – “Żółć” … naïve") == 'Lodz - "Zolc" ... naive'
+    assert segments.plain("Pa\u0308ivi") == "Päivi"
     assert segments.plain("Äiti söi ÅÄÖ ß ñ €") == "Äiti söi ÅÄÖ ß ñ €"
     assert segments.length("€") == 2
     assert segments.cut("abcdefgh", 6) == "abc..."

@@ -133,6 +133,10 @@ INNER = [
     "[2002:7f00:1::]",
     "[64:ff9b::7f00:1]",
     "[64:ff9b:1::a00:1]",
+    "[64:ff9b:1:7f00:1::808:808]",
+    "[::127.0.0.1]",
+    "[::ffff:0:127.0.0.1]",
+    "[fec0::1]",
     "224.0.0.1",
     "255.255.255.255",
 ]
@@ -153,7 +157,9 @@ async def test_a_name_that_points_inside_is_not_gone_to(hook: Receiver) -> None:
     assert hook.received == []
 
 
-@pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "8.8.8.8", "64:ff9b::808:808"]
+)
 async def test_a_public_address_is_gone_to(address: str) -> None:
     async def found(host: str, port: int) -> list[str]:
         return [address]

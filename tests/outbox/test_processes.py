@@ -13,6 +13,7 @@ from pathlib import Path
 
 from holdfast import Holdfast, granted
 from holdfast.outbox import Outbox
+from holdfast.outbox.loop import HANDS_MAX
 from tests.database import SECRET, ask
 from tests.notifiers.servers import MailServer
 from tests.outbox.conftest import settings_for
@@ -87,7 +88,7 @@ async def test_without_taking_two_processes_would_send_twice(database_url: str, 
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
         await sign_up(hf, "a", 5)
         one, two = (Outbox(hf, settings_for(mail), lease=0) for _ in range(2))
-        taken = [(outbox, row) for outbox in (one, two) for row in await outbox._take(10)]
+        taken = [(outbox, row) for outbox in (one, two) for row in await outbox._take(HANDS_MAX)]
         await asyncio.gather(*(outbox._send(row) for outbox, row in taken))
     # Each took all five; who comes last may see that the other was faster, but most go out twice.
     assert len(taken) == 10

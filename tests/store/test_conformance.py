@@ -28,6 +28,14 @@ async def kept(store: Store) -> list[tuple[object, ...]]:
     return [(org, key, bytes(digest), answer) for org, key, digest, answer in rows]
 
 
+async def test_to_look_for_nothing_finds_nothing(store: Store) -> None:
+    tx = await store.begin()
+    async with store.snapshot() as snapshot:
+        for reader in (tx, store.reader(), store.scout(), snapshot):
+            assert list(await reader.each("requests_by_key", [])) == []
+    await tx.rollback()
+
+
 async def test_what_is_committed_is_kept_and_what_is_not_never_was(store: Store) -> None:
     tx = await store.begin()
     assert await tx.many("insert_requests", [REQUEST]) == 1

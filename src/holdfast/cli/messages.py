@@ -190,7 +190,10 @@ def say(
     async def ask(hf: Holdfast) -> records.Template | dict[str, bool] | Refusal:
         if text is not None:
             return await hf.set_template(kind, language, part, text, by=options.member(staff))
-        return {"dropped": await hf.drop_template(kind, language, part)}
+        from holdfast.core.refusals import Refusal
+
+        dropped = await hf.drop_template(kind, language, part)
+        return dropped if isinstance(dropped, Refusal) else {"dropped": dropped}
 
     async def said(hf: Holdfast, found: Any) -> str:
         if text is not None:

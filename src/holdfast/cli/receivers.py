@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk
-from holdfast.cli.options import Database, Json, examples
-from holdfast.cli.words import clean, columns
+from holdfast.cli.options import Database, Json, Limit, examples
+from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
-    from holdfast.records import StaffContact, Webhook
+    from holdfast.records import MessageFate, StaffContact, Webhook, WebhookDelivery, WebhookTest
 
 webhook_app = typer.Typer(
     no_args_is_help=True,
@@ -76,6 +76,74 @@ def rotate_webhook(webhook: Id, database: Database = None, as_json: Json = False
         return f"Messages to {it.id} are now signed with:\n{it.secret}"
 
     desk.serve(database, as_json, lambda hf: hf.rotate_webhook(webhook), said)
+
+
+@webhook_app.command(
+    "change", epilog=examples("holdfast webhook change wh0123456789abcdef --full --kind offer")
+)
+def change_webhook(
+    webhook: Id,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Another address.")] = None,
+    thin: Annotated[bool | None, typer.Option("--thin/--full", help="Only ids, or all.")] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only this kind of message; 'all' for all. Repeatable."),
+    ] = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Change where a webhook goes, or what it is told. Its secret stays."""
+
+    async def said(hf: Holdfast, it: Webhook) -> str:
+        kinds = ", ".join(it.kinds) or "all kinds"
+        return f"{it.id} goes to {clean(it.url)}: {it.payload}, {kinds}."
+
+    payload = None if thin is None else "thin" if thin else "full"
+    asked: dict[str, Any] = {"url": url, "payload": payload, "kinds": [] if kind == ["all"] else kind}
+    desk.serve(database, as_json, lambda hf: hf.change_webhook(webhook, **asked), said)
+
+
+@webhook_app.command("test", epilog=examples("holdfast webhook test wh0123456789abcdef"))
+def try_webhook(webhook: Id, database: Database = None, as_json: Json = False) -> None:
+    """Send a test now, once, and say how it went."""
+
+    async def said(hf: Holdfast, it: WebhookTest) -> str:
+        return f"{it.id}: {it.state}{': ' + clean(it.error) if it.error else '.'}"
+
+    desk.serve(database, as_json, lambda hf: hf.test_webhook(webhook), said)
+
+
+@webhook_app.command("deliveries", epilog=examples("holdfast webhook deliveries wh0123456789abcdef"))
+def list_deliveries(
+    webhook: Id, limit: Limit = 100, database: Database = None, as_json: Json = False
+) -> None:
+    """List what was sent there, the latest first."""
+
+    async def said(hf: Holdfast, found: list[WebhookDelivery]) -> str:
+        rows = [
+            (it.message, it.kind, it.state, count(it.attempts, "try", "tries"), clean(it.error))
+            for it in found
+        ]
+        return columns(rows) if rows else "Nothing was sent there."
+
+    desk.serve(database, as_json, lambda hf: hf.deliveries(webhook, limit=limit), said)
+
+
+@webhook_app.command(
+    "replay", epilog=examples("holdfast webhook replay wh0123456789abcdef p0c3k9m2v7h1zq-12-0")
+)
+def replay_delivery(
+    webhook: Id,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.")],
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Send a message there once more, and to nobody else."""
+
+    async def said(hf: Holdfast, found: MessageFate) -> str:
+        return f"{found.id} will be sent to {webhook} again."
+
+    desk.serve(database, as_json, lambda hf: hf.replay_delivery(webhook, message), said)
 
 
 @webhook_app.command("remove", epilog=examples("holdfast webhook remove wh0123456789abcdef"))

@@ -92,6 +92,7 @@ class Asking:
         body: Mapping[str, Any] | None = None,
         *,
         query: Mapping[str, Any] | None = None,
+        csv: str | None = None,
         key: str | None = None,
     ) -> T | Refusal:
         """Ask until there is an answer. Every try of a change has the same idempotency key."""
@@ -100,6 +101,8 @@ class Asking:
             headers = {"Idempotency-Key": key or str(uuid.uuid4()), "Content-Type": "application/json"}
             headers |= self._csrf
         given = None if body is None else msgspec.json.encode(body)
+        if csv is not None:
+            given, headers["Content-Type"] = csv.encode(), "text/csv"
         said = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         address = f"{path}?{httpx.QueryParams(said)}" if said else path
         failure: Exception = NotReached("the service was not asked")
@@ -111,7 +114,7 @@ class Asking:
                 failure = NotReached(f"{type(error).__name__}: {error}")
             else:
                 if answer.status_code < 300:
-                    return msgspec.json.decode(answer.content, type=kind)
+                    return _read(answer, kind)
                 problem, wait_s = _problem(answer), float(answer.headers.get("retry-after", 0))
                 if problem.get("code") not in _AGAIN or wait_s > _PATIENCE_S:
                     return _refusal(answer, problem)
@@ -119,6 +122,11 @@ class Asking:
             if number + 1 < self._tries_max:
                 await self._sleep(pause)
         raise failure
+
+
+def _read(answer: Any, kind: type[T]) -> T:
+    """The answer as it was asked for; what is asked for as text is none of JSON."""
+    return answer.content.decode() if kind is str else msgspec.json.decode(answer.content, type=kind)
 
 
 def name_in_path(text: str) -> str:

@@ -12,10 +12,13 @@ from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.accounts import AccountMethods
 from holdfast.client.asking import NotReached
 from holdfast.client.asking import name_in_path as _name
+from holdfast.client.keeping import KeepingMethods
+from holdfast.client.messages import MessageMethods
 from holdfast.core.model import Party
 from holdfast.core.refusals import Refusal
 from holdfast.http.offers import OfferShape
 from holdfast.http.operations import Page
+from holdfast.http.stats import OrgStats
 from holdfast.http.units import UnitShape
 from holdfast.keys import ApiKey
 from holdfast.records import LogEntry, Opening, Stats
@@ -26,7 +29,7 @@ Key = str | None
 _MESSAGES: Final[dict[str | None, Any]] = {"booking": BookingChange, "pool": PoolChange}
 
 
-class AsyncClient(AccountMethods):
+class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
     """The service, for programs with an event loop."""
 
     # Pools.
@@ -96,6 +99,10 @@ class AsyncClient(AccountMethods):
 
     async def stats(self, pool: str) -> Stats | Refusal:
         return await self._ask(Stats, "GET", f"/v1/pools/{_name(pool)}/stats")
+
+    async def org_stats(self) -> OrgStats | Refusal:
+        """The figures of the org, over all its pools."""
+        return await self._ask(OrgStats, "GET", "/v1/stats")
 
     async def openings(self, pool: str) -> Page[Opening] | Refusal:
         return await self._ask(Page[Opening], "GET", f"/v1/pools/{_name(pool)}/openings")

@@ -1,16 +1,158 @@
-"""What happened: the log as a story."""
+"""What happened: the log as a story, of all pools, a pool, a seat or a person; and whether it is whole."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from holdfast import ids
+from holdfast.console import tale
 from holdfast.console.calls import Call
-from holdfast.console.page import Page
+from holdfast.console.page import READERS, Page
+from holdfast.core.refusals import Refusal
+from holdfast.history import ACTORS, TOPICS
+from holdfast.http.operations import granted
+from holdfast.keeping.persons import bookings_of
 from holdfast.pages.answers import Answer
+from holdfast.shapes import PoolState
+
+HERE: Final = "/console/happened"
+_SHOWN: Final = 50
+# Over all pools: so many pools, the latest of each.
+_POOLS_MAX: Final = 50
+_EACH: Final = 12
+_BOOKINGS_MAX: Final = 50
 
 
 async def look(call: Call) -> Answer:
-    return await call.show("happened.html", "happened", here="/console/happened")
+    query = call.query
+    if query.get("person"):
+        return await _person(call, query["person"].strip())
+    if query.get("pool"):
+        return await _pool(call, query["pool"])
+    return await _everything(call)
 
 
-PAGES: Final = (Page("/console/happened", "console_happened", look),)
+async def _show(call: Call, *, here: str, pool: PoolState | None, **shown: Any) -> Answer:
+    query = call.query
+    asked = {name: query.get(name, "") for name in ("topic", "actor", "unit")}
+    known = asked["topic"] in TOPICS or not asked["topic"]
+    return await call.show(
+        "happened.html",
+        "happened",
+        here=here,
+        speech=call.speech(pool.time_zone) if pool is not None else call.speech(),
+        pools=granted(await call.hf.pools(limit=1_000)),
+        pool=pool,
+        topics=list(TOPICS),
+        actors=ACTORS,
+        asked=asked if known else {"topic": "", "actor": "", "unit": ""},
+        **{"person": None, "earlier": None, "report": None, "labels": [], "titles": {}, **shown},
+    )
+
+
+async def _everything(call: Call) -> Answer:
+    """The latest of every pool, in one order."""
+    speech, told, titles = call.speech(), list[dict[str, Any]](), dict[str, str]()
+    for pool in granted(await call.hf.pools(limit=_POOLS_MAX)):
+        for it in await _entries(call, pool, None, _EACH):
+            told.append(it | {"pool": pool.key})
+            titles[pool.key] = pool.title or pool.key
+    told.sort(key=lambda it: it["at"], reverse=True)
+    return await _show(call, here=HERE, pool=None, told=told[:_SHOWN], titles=titles, speech_zone=speech.city)
+
+
+async def _entries(call: Call, pool: PoolState, before: int | None, limit: int) -> list[dict[str, Any]]:
+    page = granted(await call.hf.history(pool.id, before=before, limit=limit))
+    return await _told(call, pool, page.entries)
+
+
+async def _told(call: Call, pool: PoolState, entries: Any) -> list[dict[str, Any]]:
+    pool_id = ids.pool_number(pool.id)
+    assert pool_id is not None
+    speech = call.speech(pool.time_zone)
+    people = await tale.people_in(call.hf, pool_id, entries)
+    units = tale.opening_units(entries)
+    units |= {it.number: it.unit for it in await call.hf.reads.openings(pool_id) if it.unit}
+    return [tale.of_entry(it, people, units, speech) for it in entries if it.event not in tale.UNTOLD]
+
+
+async def _pool(call: Call, name: str, report: Any = None) -> Answer:
+    """A pool, or a seat of it."""
+    pool, query = granted(await call.hf.pool(name)), call.query
+    page = granted(
+        await call.hf.history(
+            pool.id,
+            before=tale.number(query.get("before", "")),
+            limit=_SHOWN,
+            topic=_one_of(query.get("topic"), TOPICS),
+            actor=_one_of(query.get("actor"), ACTORS),
+            unit=query.get("unit") or None,
+        )
+    )
+    return await _show(
+        call,
+        here=HERE,
+        pool=pool,
+        told=await _told(call, pool, page.entries),
+        earlier=page.earlier,
+        report=report,
+        labels=await _labels(call, pool),
+        speech_zone=call.speech(pool.time_zone).city,
+    )
+
+
+def _one_of(asked: str | None, known: Any) -> str | None:
+    return asked if asked in known else None
+
+
+async def _labels(call: Call, pool: PoolState) -> list[str]:
+    """The units that one may ask about."""
+    if not any(quota.by_units for quota in pool.quotas):
+        return []
+    pool_id = ids.pool_number(pool.id)
+    assert pool_id is not None
+    view = await call.hf.reads.view(pool_id, units=True)
+    return [unit.label for unit in sorted(view.units.values(), key=lambda it: it.ordinal)][:1_000]
+
+
+async def _person(call: Call, name: str) -> Answer:
+    """Everything that was decided about a person, in all pools: by reference, or by the party's own id."""
+    found = await call.hf.booking(name)
+    party = name if isinstance(found, Refusal) else found.party.id
+    told, titles, person = list[dict[str, Any]](), dict[str, str](), None
+    for pool_id, number in (await bookings_of(call.hf.store, call.hf.org, party))[:_BOOKINGS_MAX]:
+        booking, pool = await call.hf.reads.booking(pool_id, number), await call.hf.reads.pool(pool_id)
+        assert booking is not None
+        person = booking.party
+        titles[pool.key] = pool.title or pool.key
+        speech = call.speech(pool.time_zone)
+        told += [
+            tale.of_step(step, booking, speech) | {"pool": pool.key}
+            for step in await call.hf.reads.explain(pool_id, number)
+        ]
+    told.sort(key=lambda it: it["at"], reverse=True)
+    return await _show(
+        call,
+        here=HERE,
+        pool=None,
+        told=told,
+        titles=titles,
+        person={"asked": name, "party": person, "name": "" if person is None else person.name or person.id},
+        speech_zone=call.speech().city,
+    )
+
+
+async def check(call: Call) -> Answer:
+    """Check every promise on a pool. It changes nothing, but it costs: so it is asked by a form."""
+    pool = call.form.get("pool", "")
+    return await _pool(call, pool, granted(await call.hf.verify(pool)))
+
+
+async def back(call: Call) -> Answer:
+    return call.to(HERE)
+
+
+PAGES: Final = (
+    Page(HERE, "console_happened", look),
+    Page(f"{HERE}/check", "console_check", back, check, READERS, READERS),
+)

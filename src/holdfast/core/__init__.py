@@ -5,7 +5,7 @@
 
 Read it in this order; the words are those of docs/glossary.md:
 
-    what there is        model, conditions, policy, refusals, reference
+    what there is        model, conditions, policy, questions, refusals, reference
     asked and happened   commands, events
     what is seen         view, and evolve, the only way it changes
     what is free, for    room, line

@@ -27,7 +27,7 @@ from holdfast.core.model import (
 )
 from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, is_whole, not_enough_room, unknown
+from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
 from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
 from holdfast.core.search import Found
 from holdfast.core.view import View
@@ -142,8 +142,7 @@ def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal 
         if booking.state in (WAITING, OFFERED) and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
                 return Done(booking.number, repeated=True)
-            facts = {"booking": booking.number}
-            return Refusal("already_waiting", "This party is already in line here.", "party", facts)
+            return already_waiting(booking.number)
     holds = [booking for booking in mine if booking.state == HELD]
     holds_max = work.view.pool.policy.holds_per_party_max
     if holds_max is not None and len(holds) >= holds_max:

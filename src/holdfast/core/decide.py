@@ -37,7 +37,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         return Decision(work.entries, work.messages, answer)
     if view.due_at is not None and view.due_at <= now:
         expire(work)
-    wind_down(work)
+        wind_down(work)
     if isinstance(command, c.Tick) and _line_is_late(view, now):
         # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
         return Decision(work.entries, work.messages, Done())
@@ -47,7 +47,8 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     else:
         answer = _OBEY[type(command)](work, command)
         fill(work)
-    wind_down(work)
+    if view.pool.status != "open" or view.pool.starts_at is not None:
+        wind_down(work)
     if view.openings:
         end_openings(work)
     assert overflow(view, aside=False) <= view.pool.open_size, "no_oversell"
@@ -80,8 +81,6 @@ def _line_is_late(view: View, now: Instant) -> bool:
 def wind_down(work: Work) -> None:
     """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
     view, pool = work.view, work.view.pool
-    if pool.status == "open" and pool.starts_at is None:
-        return
     why = over(pool, work.now)
     ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
     if not _any_left(view, ending):

@@ -64,6 +64,10 @@ def not_possible(booking: int, state: str, what: str) -> Refusal:
     return Refusal("not_possible", f"A booking that is {state} {what}.", None, facts)
 
 
+def already_waiting(booking: int) -> Refusal:
+    return Refusal("already_waiting", "This party is already in line here.", "party", {"booking": booking})
+
+
 def idempotency_mismatch() -> Refusal:
     sentence = "This idempotency key was used before for another request."
     return Refusal("idempotency_mismatch", sentence, "idempotency_key")

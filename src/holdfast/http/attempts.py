@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.core.model import Instant
 from holdfast.errors import HoldfastError
-from holdfast.http.limits import Buckets, slow_down
+from holdfast.http.limits import Buckets, slow_down, whose
 
 # So many at once, and then one in so many seconds.
 _BY_BOTH: Final = (5, 60)
@@ -38,8 +38,8 @@ class Attempts:
     @contextmanager
     def attempt(self, account: Hashable, address: str, now: Instant) -> Iterator[Attempt]:
         """Raises a Problem if there were too many. It is counted first: many at once are many."""
-        at = now / 1000
-        names = ((self._both, (account, address)), (self._accounts, account), (self._addresses, address))
+        at, source = now / 1000, whose(address)
+        names = ((self._both, (account, source)), (self._accounts, account), (self._addresses, source))
         if wait := max(buckets.empty_for(name, at) for buckets, name in names):
             raise slow_down(wait)
         for buckets, name in names:

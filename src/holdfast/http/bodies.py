@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -20,8 +21,11 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 DEPTH_MAX: Final = 16
 BODY_MAX: Final = 64 * 1024
 _QUERY_MAX: Final = 4_096
-_NAMES: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
-_SHAPE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+# A text that never ends is a match, too, and nothing is looked at twice: else a short body could keep us busy
+# for minutes.
+_TEXT: Final = rb'"((?:[^"\\]++|\\.)*+)"?+'
+_NAMES: Final = re.compile(_TEXT + rb"(\s*+:)?+", re.DOTALL)
+_SHAPE: Final = re.compile(_TEXT + rb"|[\[\]{}]", re.DOTALL)
 _AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*?)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>.*?)`")
@@ -43,11 +47,16 @@ async def read(receive: Receive, headers: Mapping[bytes, bytes], most: int = BOD
         raise _too_large(most)
     message = await receive()
     body: bytes = message.get("body", b"")
-    while message["type"] != "http.disconnect" and message.get("more_body"):
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > most:
-            raise _too_large(most)
+    if message.get("more_body"):
+        # Gathered first and joined once: a long body comes in many pieces.
+        parts, length_now = [body], len(body)
+        while message["type"] != "http.disconnect" and message.get("more_body"):
+            message = await receive()
+            parts.append(message.get("body", b""))
+            length_now += len(parts[-1])
+            if length_now > most:
+                raise _too_large(most)
+        body = b"".join(parts)
     if message["type"] == "http.disconnect":
         raise Gone
     if len(body) > most:
@@ -64,6 +73,21 @@ def must_be_json(content_type: bytes | None) -> None:
     kind = (content_type or b"application/json").partition(b";")[0].strip().lower()
     if kind != b"application/json":
         raise Problem("unsupported_media_type", "Send the body as JSON, with Content-Type: application/json.")
+
+
+def must_be(media_type: str, content_type: bytes | None) -> None:
+    """Refuse a text of another kind."""
+    kind = (content_type or media_type.encode()).partition(b";")[0].strip().lower()
+    if kind != media_type.encode():
+        raise Problem("unsupported_media_type", f"Send the body with Content-Type: {media_type}.")
+
+
+def text(body: bytes) -> str:
+    """The body as text; a mark at its beginning that only says so is left out."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise invalid(None, "The body is not UTF-8.") from None
 
 
 def decoded(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
@@ -94,7 +118,7 @@ def _bound_depth(body: bytes) -> None:
 
 def _refuse_repeated_names(body: bytes) -> None:
     """A name that stands twice in an object means two things. Mostly all differ, which is seen at once."""
-    names = _NAMES.findall(body)
+    names = [name for name, colon in _NAMES.findall(body) if colon]
     if len(set(names)) < len(names) or b"\\" in b"".join(names):
         json.loads(body, object_pairs_hook=_once)
 
@@ -102,8 +126,7 @@ def _refuse_repeated_names(body: bytes) -> None:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise invalid(twice, f"The name {twice!r} stands twice in the same object.")
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -14,6 +14,9 @@ Name = Annotated[str, Meta(max_length=500)]
 Moment = Annotated[datetime, Meta(tz=True)]
 Length = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern="^[0-9]{1,9}[smhd]$")]
 """Whole seconds, or a text such as 15m or 24h."""
+_TIME: Final = "([01][0-9]|2[0-3]):[0-5][0-9]"
+TimesOfDay = Annotated[str, Meta(pattern=f"^{_TIME}-{_TIME}$")]
+"""From when until when, such as 22:00-07:30."""
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Choice = Literal["stay", "back", "leave"]
 
@@ -56,7 +59,7 @@ class PolicyBody(Body, kw_only=True):
     partial: Literal["all_or_nothing", "give_less"] | UnsetType = UNSET
     claim_to: Literal["confirmed", "held"] | UnsetType = UNSET
     hold_reminder: Length | UnsetType = UNSET
-    quiet_hours: Annotated[str, Meta(max_length=11)] | UnsetType | None = UNSET
+    quiet_hours: TimesOfDay | UnsetType | None = UNSET
     priority_rules: list[PriorityRule] | UnsetType = UNSET
 
 

@@ -50,6 +50,12 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
     for name in ("price", "opening", "confirmed"):
         if getattr(body, name):
             call.must_be_staff(name)
+    if isinstance(body.party, PartyBody):
+        # Rules look at these: by them one is let in, or comes before others. But not by when one sleeps.
+        if body.party.tags:
+            call.must_be_staff("party.tags")
+        if set(body.party.attributes) - {"time_zone"}:
+            call.must_be_staff("party.attributes")
     by = call.by_staff if body.opening is not None or body.confirmed else call.by()
     is_public = call.access.role == PUBLIC
     answer = await call.hf.book(

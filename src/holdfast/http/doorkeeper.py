@@ -28,7 +28,7 @@ _REMEMBERED_MAX: Final = 10_000
 _WRITTEN_EVERY_S: Final = 60.0
 _OVER: Final = "This session is over. Sign in again."
 # Wrong keys from one address: so many at once, and then so many a second.
-_WRONG_BURST: Final = 50
+_WRONG_BURST: Final = 100
 _WRONG_RATE: Final = 5
 
 

@@ -114,6 +114,9 @@ class Endpoint:
             if raw:
                 bodies.must_be_json(headers.get(b"content-type"))
             body = bodies.decoded(raw, self._decoders[scope["method"]])
+        elif operation.takes:
+            bodies.must_be(operation.takes, headers.get(b"content-type"))
+            body = bodies.text(await bodies.read(receive, headers, operation.body_max))
         key = _scoped(operation, headers.get(b"idempotency-key")) if operation.idempotent else None
         call = Call(
             service,

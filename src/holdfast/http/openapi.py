@@ -28,6 +28,13 @@ _PARAMETERS: Final = {
     "key": "The id of a key.",
     "member": "The id of a member.",
     "origin": "The id of an origin.",
+    "message": "The id of a message.",
+    "party": "The id that a party has booked with.",
+    "webhook": "The id of a webhook.",
+    "contact": "The id of a contact of staff.",
+    "kind": "A kind of message, such as offer.",
+    "language": "A language: en, fi or de.",
+    "part": "What of the message: subject, body or sms.",
 }
 _TEXT: Final = """\
 Holdfast gives out scarce seats fairly: it holds them while someone decides, queues people when there are
@@ -113,6 +120,9 @@ def _described(operation: Operation, schema_of: dict[Any, Any]) -> dict[str, Any
             content["example"] = operation.example
         needed = any(field.required for field in msgspec.structs.fields(operation.body))
         told["requestBody"] = {"required": needed, "content": {"application/json": content}}
+    if operation.takes:
+        text = {"schema": {"type": "string"}, "example": operation.example}
+        told["requestBody"] = {"required": True, "content": {operation.takes: text}}
     return told
 
 
@@ -154,7 +164,8 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _responses(operation: Operation, schema_of: dict[Any, Any]) -> dict[str, Any]:
-    answer = _answer(operation.summary, schema_of[operation.answer], operation.media_type)
+    media_type = operation.media_type.partition(";")[0]
+    answer = _answer(operation.summary, schema_of[operation.answer], media_type)
     responses = {str(operation.status): answer}
     if operation.may_rehearse and operation.answer is not Outcome:
         would = schema_of[Outcome]
@@ -164,7 +175,7 @@ def _responses(operation: Operation, schema_of: dict[Any, Any]) -> dict[str, Any
         else:
             responses["200"] = _answer("With dry_run: what would happen", would)
     codes = [*_ALWAYS, *operation.codes]
-    codes += _WITH_BODY if operation.body is not None else ()
+    codes += _WITH_BODY if operation.body is not None or operation.takes else ()
     codes += _WITH_KEY if operation.idempotent else ()
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):

@@ -137,6 +137,8 @@ class Operation:
     example: Any = None
     body_max: int = BODY_MAX
     media_type: str = "application/json"
+    takes: str = ""
+    """What kind of text a body is, where it is no JSON."""
     idempotent: bool = field(default=False)
     """Whether the same request may be made twice with an Idempotency-Key and is done once."""
 

@@ -85,7 +85,16 @@ def collect_less_often() -> None:
 async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
     collect_less_often()
     tracing = from_environment()
-    service = Service(settings, components, tracing)
+    try:
+        await serve_it(Service(settings, components, tracing))
+    finally:
+        if tracing is not None:
+            await asyncio.to_thread(tracing.close)
+
+
+async def serve_it(service: Service) -> None:
+    """Serve this service until a signal comes. Raises what it failed with."""
+    settings = service.settings
     config = uvicorn.Config(
         _with_origins(service, settings),
         host=settings.host,
@@ -102,10 +111,8 @@ async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
         ws="none",
     )
     server = _Server(config, service)
-    service.on_failure = lambda: setattr(server, "should_exit", True)
+    service.end = lambda: setattr(server, "should_exit", True)
     async with service.running():
         await server.serve()
-    if tracing is not None:
-        await asyncio.to_thread(tracing.close)
     if service.failed is not None:
         raise service.failed

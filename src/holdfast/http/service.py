@@ -22,7 +22,7 @@ from holdfast import tokens
 from holdfast.accounts.members import Members
 from holdfast.accounts.passwords import Passwords
 from holdfast.accounts.sessions import Limits, Sessions
-from holdfast.clock import TestClock
+from holdfast.clock import Clock, TestClock
 from holdfast.console import site as console
 from holdfast.errors import Unavailable
 from holdfast.hoarding import Source
@@ -31,8 +31,10 @@ from holdfast.http import (
     clock,
     docs,
     health,
+    keeping,
     keys,
     members,
+    messages,
     metrics,
     offers,
     origins,
@@ -40,7 +42,9 @@ from holdfast.http import (
     session,
     stats,
     stream,
+    templates,
     units,
+    webhooks,
 )
 from holdfast.http.attempts import Attempts
 from holdfast.http.doorkeeper import Doorkeeper
@@ -59,6 +63,8 @@ from holdfast.tracing import Tracing
 log = logging.getLogger("holdfast.http")
 
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# What people choose themselves may have a slash in it.
+_WITH_SLASHES: Final = re.compile(r"\{(label|party)\}")
 _ORGS_MAX: Final = 10_000
 _PAUSE_MAX_S: Final = 5.0
 
@@ -94,7 +100,7 @@ class Service:
         self.waiting_for = "The database has not been opened yet."
         self.stopping = False
         self.failed: Exception | None = None
-        self.on_failure: Callable[[], None] = lambda: None
+        self.end: Callable[[], None] = lambda: None
         self.clock_moving = asyncio.Lock()
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
         self.metrics = Metrics()
@@ -138,7 +144,7 @@ class Service:
                 log.warning("waiting for the database: %s", error)
             except Exception as error:  # noqa: BLE001  # no patience will mend it: the process ends with it
                 self.failed = error
-                self.on_failure()
+                self.end()
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -148,8 +154,7 @@ class Service:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            moving = TestClock() if self.settings.test_clock else None
-            hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=moving))
+            hf = await stack.enter_async_context(Holdfast.open(self.settings.database, clock=self.clock()))
             self.keys = Keys(hf.store, hf.clock, hf.secret)
             self.members = Members(hf.store, hf.clock, hf.secret)
             limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
@@ -173,6 +178,10 @@ class Service:
             finally:
                 self.hf = None
                 self._orgs.clear()
+
+    def clock(self) -> Clock | None:
+        """The clock to go by; None is the machine's."""
+        return TestClock() if self.settings.test_clock else None
 
     def stop(self) -> None:
         """From now on nothing new is begun; what was accepted is finished."""
@@ -273,7 +282,7 @@ class Service:
         for operation in self.operations:
             paths.setdefault(operation.path, {})[operation.method] = operation
         routes = [
-            Route(path.replace("{label}", "{label:path}"), Endpoint(self, operations))
+            Route(_WITH_SLASHES.sub(r"{\1:path}", path), Endpoint(self, operations))
             for path, operations in paths.items()
         ]
         pages: dict[str, Page] = {
@@ -286,7 +295,11 @@ class Service:
             "/docs/docs.css": docs.style,
         }
         routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
-        return routes + site.routes(self) + console.routes(self)
+        return routes + self.site()
+
+    def site(self) -> list[Route]:
+        """The pages."""
+        return site.routes(self) + console.routes(self)
 
 
 def operations_of(settings: Settings) -> tuple[Operation, ...]:
@@ -302,6 +315,10 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         session.OPERATIONS,
         members.OPERATIONS,
         origins.OPERATIONS,
+        messages.OPERATIONS,
+        templates.OPERATIONS,
+        webhooks.OPERATIONS,
+        keeping.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

@@ -18,6 +18,7 @@ from holdfast import ids
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.events import Closed, Erased
 from holdfast.core.model import HELD, OFFERED, WAITING, Booking, Instant, Party
+from holdfast.once import is_a_name
 from holdfast.shapes import Booking as BookingShape
 from holdfast.store import rows
 from holdfast.store.base import Row, Transaction
@@ -55,6 +56,7 @@ async def forget_in_pool(
     values = (nobody.id, rows.text(nobody), "{}")
     await tx.many("forget_party", [(pool_id, number, *values) for number in numbers])
     messages = await tx.rows("empty_messages", pool_id, list(numbers))
+    await tx.run("empty_deliveries", pool_id, list(numbers))
     await _redact_answers(tx, pool_id, org, party, nobody)
     event = Erased(max(now, updated_at), nobody.id, numbers, entries)
     await _append(tx, pool_id, seq + 1, bytes(head), event, by)
@@ -91,6 +93,8 @@ async def _redact_answers(tx: Transaction, pool_id: int, org: str, party: str, n
     """Answers kept under idempotency keys: asked again, they are the same but for the person."""
     changed = []
     for key, text in await tx.rows("requests_naming", org, rows.text(party)):
+        if is_a_name(text):
+            continue
         answer = decode_answer(text)
         if (
             isinstance(answer, BookingShape)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast import ids, tokens
 from holdfast.core.model import Booking, Instant, Pool
 from holdfast.core.reference import number_of
 from holdfast.store import rows
 from holdfast.store.base import Reader, Row
+
+# No more digits than any database can keep.
+_KEY: Final = re.compile(r"(p[0-9a-z]{13})-([0-9]{1,18})-([0-9]{1,9})", re.ASCII)
 
 
 class Key(NamedTuple):
@@ -28,13 +32,11 @@ class Key(NamedTuple):
 
 def key_of(text: object) -> Key | None:
     """The key of a message's id; None if it is no such id."""
-    if not isinstance(text, str):
+    found = _KEY.fullmatch(text) if isinstance(text, str) else None
+    pool_id = ids.pool_number(found[1]) if found else None
+    if found is None or pool_id is None:
         return None
-    pool, *rest = text.split("-")
-    pool_id = ids.pool_number(pool)
-    if pool_id is None or len(rest) != 2 or not all(it.isascii() and it.isdigit() for it in rest):
-        return None
-    return Key(pool_id, int(rest[0]), int(rest[1]))
+    return Key(pool_id, int(found[2]), int(found[3]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,18 @@ _SAID_OTHERWISE: Final = {
     "·": "-",
     "`": "'",
     "\t": " ",
+    "ł": "l",
+    "Ł": "L",
+    "đ": "d",
+    "Đ": "D",
+    "ð": "d",
+    "Ð": "D",
+    "þ": "th",
+    "Þ": "Th",
+    "œ": "oe",
+    "Œ": "Oe",
+    "ı": "i",
+    "ẞ": "SS",
 }
 
 
@@ -46,7 +58,9 @@ def is_plain(text: str) -> bool:
 
 def plain(text: str) -> str:
     """The text in the alphabet: accents it lacks are dropped, and so is what cannot be written at all."""
-    return " ".join("".join(map(_plain_letter, text)).split())
+    # Some keyboards and systems write an ä as two characters.
+    whole = unicodedata.normalize("NFC", text)
+    return " ".join("".join(map(_plain_letter, whole)).split())
 
 
 def _plain_letter(letter: str) -> str:

@@ -11,10 +11,14 @@ import asyncio
 import contextlib
 import logging
 import random
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.core import commands as c
+from holdfast.core.model import Instant
 from holdfast.errors import Closing
 from holdfast.messages.notice import Key
 from holdfast.notifiers.base import Notifier
@@ -30,12 +34,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("holdfast")
 
 HANDS_MAX: Final = 32
+# The last of them are for pools that have none at work: receivers that stall must not keep all of them.
+_SPARE_HANDS: Final = 8
 LEASE: Final = 120_000
 _LOOK_S: Final = 30.0
 _PAUSE_S: Final = 0.5
 _BREATH_S: Final = 0.02
 _CLOSE_S: Final = 5.0
 _LOWEST: Final = -1
+# So few messages that are due tell by themselves which pools they are of.
+_DUE_MAX: Final = 256
 
 
 class Outbox:
@@ -59,6 +67,8 @@ class Outbox:
         self._woken = asyncio.Event()
         self._last_pool = _LOWEST
         self._in_hand: set[asyncio.Task[None]] = set()
+        # How many of these each pool has.
+        self._hands: Counter[int] = Counter()
         self._task: asyncio.Task[None] | None = None
         self._noted: list[_Noted] = []
         self._marking = asyncio.Lock()
@@ -116,7 +126,8 @@ class Outbox:
                 for rows in _by_booking(taken):
                     task = asyncio.create_task(self._send_in_turn(rows))
                     self._in_hand.add(task)
-                    task.add_done_callback(self._put_down)
+                    self._hands[rows[0][0]] += 1
+                    task.add_done_callback(partial(self._put_down, rows[0][0]))
                 # Another process may have taken what was due a moment ago: look again, but not at once.
                 await asyncio.sleep(0 if taken else _BREATH_S)
             except Closing:
@@ -137,23 +148,23 @@ class Outbox:
                 async with asyncio.timeout(wait_s):
                     await self._woken.wait()
 
-    def _put_down(self, task: asyncio.Task[None]) -> None:
+    def _put_down(self, pool_id: int, task: asyncio.Task[None]) -> None:
         self._in_hand.discard(task)
+        self._hands[pool_id] -= 1
+        if not self._hands[pool_id]:
+            del self._hands[pool_id]
         self._woken.set()
 
     async def _take(self, most: int) -> list[Row]:
         """Take up to so many due messages, as evenly from the pools as can be, going round."""
         if most <= 0:
             return []
-        now, reader = self._hf.clock.now(), self._hf.store.reader()
-        pools = [row[0] for row in await reader.rows("pools_with_messages", now, self._last_pool, most)]
-        if len(pools) < most and self._last_pool != _LOWEST:
-            again = await reader.rows("pools_with_messages", now, _LOWEST, most)
-            pools = list(dict.fromkeys([*pools, *(row[0] for row in again)]))[:most]
+        now = self._hf.clock.now()
+        pools = self._with_hands_left(await self._pools_in_turn(now, HANDS_MAX), most)
         if not pools:
             return []
         self._last_pool = pools[-1]
-        each = max(1, most // len(pools))
+        each = max(1, (most - _SPARE_HANDS) // len(pools))
         tx = await self._hf.store.begin()
         try:
             # In the order of their ids, so that two processes that take never wait for each other.
@@ -163,6 +174,27 @@ class Outbox:
         finally:
             await tx.rollback()
         return sorted(taken, key=lambda row: (row[0], row[1], row[2]))
+
+    def _with_hands_left(self, pools: list[int], most: int) -> list[int]:
+        """Of these pools, those that may have one of so many hands."""
+        if most > _SPARE_HANDS:
+            return pools[: most - _SPARE_HANDS]
+        return [pool_id for pool_id in pools if pool_id not in self._hands][:most]
+
+    async def _pools_in_turn(self, now: Instant, most: int) -> list[int]:
+        """Pools with a message due, from behind the one that was served last."""
+        reader = self._hf.store.reader()
+        due = [row[0] for row in await reader.rows("pools_of_due_messages", now, _DUE_MAX)]
+        if len(due) < _DUE_MAX:
+            # These are all. Leaping from pool to pool would touch those, too, that have messages for later.
+            listed = sorted(set(due))
+            turn = bisect_right(listed, self._last_pool)
+            return [*listed[turn:], *listed[:turn]][:most]
+        pools = [row[0] for row in await reader.rows("pools_with_messages", now, self._last_pool, most)]
+        if len(pools) < most and self._last_pool != _LOWEST:
+            again = await reader.rows("pools_with_messages", now, _LOWEST, most)
+            pools = list(dict.fromkeys([*pools, *(row[0] for row in again)]))[:most]
+        return pools
 
     async def _send_in_turn(self, rows: list[Row]) -> None:
         """Send what is about one booking in the order in which it happened, as long as it is ours to send."""

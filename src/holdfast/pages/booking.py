@@ -11,6 +11,7 @@ from holdfast.clock import from_datetime
 from holdfast.core.commands import is_staff
 from holdfast.core.model import ENDED, HELD, IN_PLAY, WAITING
 from holdfast.core.refusals import Refusal
+from holdfast.messages.languages import LANGUAGES
 from holdfast.pages import details as form
 from holdfast.pages import live
 from holdfast.pages.answers import Answer, see_other
@@ -40,8 +41,12 @@ async def _page(
 ) -> Answer:
     booking, pool = await _found(call, pool_id, number)
     speech, token = call.speech(pool.time_zone, booking.party.locale), call.path["token"]
-    story = [told(step, speech) for step in await call.hf.reads.explain(pool_id, number)]
     needs = booking.state == HELD or (booking.state == WAITING and booking.expires_at is not None)
+    state = f"{booking.state}-confirm" if needs else booking.state
+    # The script asks often, for many at once when a line moves: while the state stays, its story will do.
+    knows_the_story = call.query.get("live") == state and booking.state not in ENDED
+    steps = [] if knows_the_story else await call.hf.reads.explain(pool_id, number)
+    story = [told(step, speech) for step in steps]
     extendable = booking.state == HELD and booking.expires_at is not None
     if extendable and booking.expires_at is not None:
         ends = await call.hf.reads.lifetime_ends(pool_id, number)
@@ -55,6 +60,7 @@ async def _page(
         here=f"/embed/b/{token}" if call.embedded else f"/b/{token}",
         private=True,
         status=status,
+        state=state,
         booking=booking,
         pool=pool,
         title=pool.title or pool.key,
@@ -149,7 +155,8 @@ async def _saved(call: Call) -> Answer | None:
     kept, errors = form.read(pool, booking, call.form, phone=phone)
     if not errors:
         lang = call.query.get("lang")
-        answer = await call.hf.change_booking(call.path["token"], locale=lang or None, **kept)
+        locale = lang if lang in LANGUAGES else None
+        answer = await call.hf.change_booking(call.path["token"], locale=locale, **kept)
         if not isinstance(answer, Refusal):
             return None
         if answer.code != "invalid":

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast.http.limits import slow_down
+from holdfast.http.limits import slow_down, whose
 from holdfast.pages.calls import Call
 
 _BEAT_S: Final = 15.0
@@ -51,15 +51,16 @@ async def follow(call: Call, look: Look) -> AsyncIterator[bytes]:
     """Check that one more may watch, then hand out the stream of what is seen."""
     settings, watcher = call.service.settings, call.service.watcher
     full = watcher.onlookers >= settings.page_streams_max
-    if full or _watching[call.address] >= settings.page_streams_per_address_max:
+    if full or _watching[whose(call.address)] >= settings.page_streams_per_address_max:
         raise slow_down(30)
     return _told(call, look)
 
 
 async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
     watcher, seen = call.service.watcher, ""
+    who = whose(call.address)
     watcher.onlookers += 1
-    _watching[call.address] += 1
+    _watching[who] += 1
     watcher.wake()
     try:
         yield b"retry: 2000\n\n"
@@ -78,6 +79,6 @@ async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
                 yield b": still here\n\n"
     finally:
         watcher.onlookers -= 1
-        _watching[call.address] -= 1
-        if not _watching[call.address]:
-            del _watching[call.address]
+        _watching[who] -= 1
+        if not _watching[who]:
+            del _watching[who]

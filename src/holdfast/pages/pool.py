@@ -100,6 +100,7 @@ def _quota(view: View, quota: QuotaRoom, phase: str, now: Instant, speech: PageS
         "title": quota.title or quota.key,
         "size": quota.size,
         "own": None if quota.size is None else _own(quota),
+        "shared": bool(quota.room) and not quota.by_units and not _own(quota),
         "full": 0 if not quota.size else min(100, 100 * quota.used // quota.size),
         "waiting": quota.waiting,
         "act": act if phase == "open" or act == "not_eligible" else "",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -70,10 +70,10 @@ PAGES: Final = (
 )
 
 
-def routes(service: Service) -> list[Route]:
+def routes(service: Service, pages: Sequence[Page] = PAGES) -> list[Route]:
     """The pages, for the service's router. Signing up can be left out, what messages link to cannot."""
     settings = MessageSettings.from_environment()
-    listed = [page for page in PAGES if service.settings.pages or page.look not in (pool.look, pool.watch)]
+    listed = [page for page in pages if service.settings.pages or page.look not in (pool.look, pool.watch)]
     # The longer path first: /embed/b/TOKEN is a booking, not a pool with a name of its own.
     listed.sort(key=lambda page: -page.path.count("/"))
     return [Route(page.path, Address(service, page, settings)) for page in listed]

@@ -20,6 +20,7 @@ _FILES: Final = {
     "pages.js": "holdfast.pages",
     "icon.svg": "holdfast.pages",
     "console.css": "holdfast.console",
+    "records.css": "holdfast.console",
     "console.js": "holdfast.console",
 }
 _TYPES: Final = {
@@ -27,7 +28,7 @@ _TYPES: Final = {
     "js": b"text/javascript; charset=utf-8",
     "svg": b"image/svg+xml",
 }
-_KEPT: Final = (
+KEPT: Final = (
     (b"cache-control", b"public, max-age=31536000, immutable"),
     (b"x-content-type-options", b"nosniff"),
 )
@@ -47,4 +48,4 @@ async def file(call: Call) -> Answer:
     name = call.path["name"]
     if name not in _FILES:
         raise not_found()
-    return Answer(200, read(name), _TYPES[name.rpartition(".")[2]], _KEPT)
+    return Answer(200, read(name), _TYPES[name.rpartition(".")[2]], KEPT)

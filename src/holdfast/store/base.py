@@ -104,6 +104,10 @@ class Store(Protocol):
         """For many reads that must agree with each other. Raises Unavailable."""
         ...
 
+    async def wipe(self) -> None:
+        """Overwrite what was there before, as far as the database is ours to tidy."""
+        ...
+
     async def migrate(self, now: int) -> list[str]:
         """Bring an empty or older schema up to date; the names of the migrations applied."""
         ...

@@ -18,10 +18,11 @@ function described(method, path, operation, schemas) {
     return [parameter, input];
   });
   let body = null;
-  const content = operation.requestBody?.content["application/json"];
+  const [kind, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   if (content) {
     body = element("textarea");
-    body.value = JSON.stringify(content.example ?? {}, null, 2);
+    body.dataset.kind = kind;
+    body.value = kind === "application/json" ? JSON.stringify(content.example ?? {}, null, 2) : content.example;
     const name = (content.schema.$ref || "").split("/").pop();
     box.append(element("label", "Body", body));
     box.append(element("details", "", element("summary", `What a body may say: ${name}`),
@@ -45,7 +46,7 @@ async function send(method, path, inputs, body, answer) {
     else if (parameter.in === "query" && input.value) query.set(parameter.name, input.value);
     else if (parameter.in === "header" && input.value) headers[parameter.name] = input.value;
   }
-  if (body) headers["Content-Type"] = "application/json";
+  if (body) headers["Content-Type"] = body.dataset.kind;
   const address = query.size ? `${path}?${query}` : path;
   const response = await fetch(address, { method: method.toUpperCase(), headers, body: body ? body.value : undefined });
   const text = await response.text();

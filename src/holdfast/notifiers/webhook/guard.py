@@ -18,9 +18,10 @@ from holdfast.notifiers.base import Permanent, Temporary
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
+# All of IPv6 that is given out to the open internet; what lies outside of it leads inside, or nowhere.
+_UNICAST: Final = ipaddress.ip_network("2000::/3")
 # Addresses of IPv6 that lead on to an IPv4 address written into them.
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
-_NAT64_LOCAL: Final = ipaddress.ip_network("64:ff9b:1::/48")
 
 
 async def look_up(host: str, port: int) -> list[str]:
@@ -61,6 +62,8 @@ class Guard:
 def is_public(text: str) -> bool:
     """Whether an address is one of the open internet, and so is every address written into it."""
     address: IPAddress = ipaddress.ip_address(text.partition("%")[0])
+    if address.version == 6 and address not in _UNICAST and address not in _NAT64:
+        return False
     return all(it.is_global and not it.is_multicast for it in (address, *_inside(address)))
 
 
@@ -70,6 +73,6 @@ def _inside(address: IPAddress) -> list[IPAddress]:
     found: list[IPAddress | None] = [address.ipv4_mapped, address.sixtofour]
     if address.teredo is not None:
         found += address.teredo
-    if address in _NAT64 or address in _NAT64_LOCAL:
+    if address in _NAT64:
         found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     return [it for it in found if it is not None]

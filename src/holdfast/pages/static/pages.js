@@ -36,7 +36,8 @@
       const text = words(left);
       if (timer.shown.textContent !== text) timer.shown.textContent = text;
       timer.shown.classList.toggle("long", left >= 3600);
-      if (SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${timer.shown.getAttribute("aria-label")}: ${text}`);
+      const label = timer.shown.getAttribute("aria-label");
+      if (label && SOON_S.some((soon) => timer.last > soon && left <= soon)) announce(`${label}: ${text}`);
       timer.last = left;
       if (!left && !timer.over) {
         timer.over = true;
@@ -50,7 +51,7 @@
   }
 
   async function refresh() {
-    const here = main().dataset.here;
+    const { here, state } = main().dataset;
     if (!here || busy) return;
     const wait = fetchedAt + PAUSE_MS - Date.now();
     if (wait > 0) {
@@ -61,7 +62,8 @@
     busy = true;
     fetchedAt = Date.now();
     try {
-      const answer = await fetch(here, { headers: { accept: "text/html" }, cache: "no-store", credentials: main().dataset.signedIn ? "same-origin" : "omit" });
+      const whose = main().dataset.signedIn ? "same-origin" : "omit";
+      const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: whose });
       // Somebody who was signed in is so no longer.
       if (answer.redirected) location.reload();
       else if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
@@ -118,6 +120,9 @@
       if (source.readyState === EventSource.CLOSED) setInterval(refresh, POLL_MS);
     });
   }
+
+  // Another script of ours has fetched the page already.
+  document.addEventListener("holdfast:fresh", (event) => show(event.detail));
 
   wind();
   setInterval(tick, 250);

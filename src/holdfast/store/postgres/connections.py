@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from holdfast.errors import Unavailable
+from holdfast.store.postgres.bulk import QUERIES
 
 CONNECT_S: Final = 5.0
 
@@ -22,8 +23,13 @@ PLANS: Final = {
     "jit": "off",
 }
 
-# A node that freezes in a transaction must not keep a pool locked: the server ends it after two seconds.
-_WRITER: Final = {**PLANS, "idle_in_transaction_session_timeout": "2000"}
+_WRITER: Final = {
+    **PLANS,
+    # A node that freezes in a transaction must not keep a pool locked: the server ends it after two seconds.
+    "idle_in_transaction_session_timeout": "2000",
+    # What is locked is looked at as it is then; in more isolation, a pool that has just changed is an error.
+    "default_transaction_isolation": "read committed",
+}
 
 # Errors that mean that the database is not to be had.
 LOST: Final = (
@@ -43,13 +49,16 @@ async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
     """A connection. Raises Unavailable."""
     settings = {"application_name": "holdfast", **(_WRITER if writer else {"jit": "off"})}
     try:
-        return await asyncpg.connect(
+        connection = await asyncpg.connect(
             shuffled(url),
             timeout=CONNECT_S,
             server_settings=settings,
             statement_cache_size=0 if not writer else 256,
             target_session_attrs="read-write" if "," in url else None,
         )
+        if writer:
+            await connection.execute(QUERIES["durable_commits"])
+        return connection
     except (*LOST, asyncpg.InterfaceError, TimeoutError) as error:
         raise Unavailable(f"PostgreSQL cannot be reached: {describe(error)}") from error
 

@@ -28,6 +28,12 @@ WHERE log.pool_id = v1 AND log.seq = v2;
 UPDATE outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
 WHERE pool_id = $1 AND booking = ANY($2::bigint[]) RETURNING 1;
 
+-- name: empty_deliveries
+-- What a server said of somebody it did not take goes, too.
+UPDATE deliveries SET error = '' WHERE pool_id = $1 AND error <> '' AND (seq, part) IN (
+    SELECT o.seq, o.part FROM outbox AS o WHERE o.pool_id = $1 AND o.booking = ANY($2::bigint[])
+);
+
 -- name: requests_naming
 -- Answers under idempotency keys in which a text occurs.
 SELECT key, answer FROM requests WHERE org = $1 AND position($2 IN answer) > 0;

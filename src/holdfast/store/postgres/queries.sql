@@ -353,6 +353,11 @@ SELECT value FROM secrets WHERE name = $1;
 -- name: put_secret
 INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
+-- name: durable_commits
+-- A commit waits for the disk, where it would not by default. What more a server does, such as waiting for its
+-- standby, stays as it is.
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+
 -- Schema -----------------------------------------------------------------------------------------------
 
 -- name: tables

@@ -49,7 +49,7 @@ class PostgresReader:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(name, keys))
+        return await self.rows(name, *columns(name, keys)) if keys else []
 
 
 class PostgresScout:
@@ -73,7 +73,7 @@ class PostgresScout:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(name, keys))
+        return await self.rows(name, *columns(name, keys)) if keys else []
 
     def close(self) -> None:
         if self._connection is not None:
@@ -88,7 +88,7 @@ class PostgresSnapshot:
         return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(name, keys))
+        return await self.rows(name, *columns(name, keys)) if keys else []
 
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
         cursor = await self._connection.cursor(QUERIES[name], *values)
@@ -125,7 +125,7 @@ class PostgresTransaction:
             raise self._world(error) from error
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(name, keys))
+        return await self.rows(name, *columns(name, keys)) if keys else []
 
     async def run(self, name: str, *values: Any) -> None:
         await self.rows(name, *values)
@@ -293,6 +293,9 @@ class PostgresStore:
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
         return [name for number, name, _ in known if number > done]
+
+    async def wipe(self) -> None:
+        """The server does so by itself, in its own time."""
 
     async def migrate(self, now: int) -> list[str]:
         if not await self.pending():

@@ -25,6 +25,12 @@ UPDATE log SET body = ?3 WHERE pool_id = ?1 AND seq = ?2;
 UPDATE outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
 WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) RETURNING 1;
 
+-- name: empty_deliveries
+-- What a server said of somebody it did not take goes, too.
+UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND error <> '' AND (seq, part) IN (
+    SELECT o.seq, o.part FROM outbox AS o WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2))
+);
+
 -- name: requests_naming
 -- Answers under idempotency keys in which a text occurs.
 SELECT key, answer FROM requests WHERE org = ?1 AND instr(answer, ?2) > 0;

@@ -3,6 +3,10 @@
 -- name: next_message
 SELECT min(due_at) FROM outbox WHERE state = 'pending';
 
+-- name: pools_of_due_messages
+-- The pool of each of the messages that are due, the longest overdue first.
+SELECT pool_id FROM outbox WHERE state = 'pending' AND due_at <= ?1 ORDER BY due_at LIMIT ?2;
+
 -- name: pools_with_messages
 -- The pools from behind one of them that have a message due, found by leaping from pool to pool.
 -- SQLite has no LATERAL, so the leap looks twice for the next.
@@ -64,6 +68,22 @@ WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND state = 'dead' RETURNING 1;
 -- name: replay_deliveries
 UPDATE deliveries SET state = 'pending'
 WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND state = 'dead';
+
+-- name: deliveries_to
+-- What was sent to one webhook, the latest first, from behind one of them.
+SELECT d.pool_id, d.seq, d.part, o.kind, o.booking, d.state, d.attempts, d.at, d.error, o.created_at
+FROM deliveries AS d JOIN outbox AS o ON o.pool_id = d.pool_id AND o.seq = d.seq AND o.part = d.part
+WHERE d.target = ?1 AND d.target LIKE 'webhook:%' AND (d.at, d.pool_id, d.seq, d.part) < (?2, ?3, ?4, ?5)
+ORDER BY d.at DESC, d.pool_id DESC, d.seq DESC, d.part DESC LIMIT ?6;
+
+-- name: replay_delivery
+UPDATE deliveries SET state = 'pending'
+WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND target = ?4 RETURNING 1;
+
+-- name: resend_message
+-- Have a message gone through again; who was told, or given up, is not told again.
+UPDATE outbox SET state = 'pending', due_at = ?4, attempts = 0, error = ''
+WHERE pool_id = ?1 AND seq = ?2 AND part = ?3 AND state <> 'pending' RETURNING 1;
 
 -- name: templates_of
 SELECT kind, language, part, text, by, updated_at FROM templates WHERE org = ?1 ORDER BY kind, language, part;

@@ -317,6 +317,10 @@ SELECT value FROM secrets WHERE name = ?1;
 -- name: put_secret
 INSERT INTO secrets (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
 
+-- name: durable_commits
+-- A commit waits for the disk.
+PRAGMA synchronous = FULL;
+
 -- Schema -----------------------------------------------------------------------------------------------
 
 -- name: tables

@@ -231,6 +231,9 @@ CREATE TABLE deliveries (
     CONSTRAINT delivery_state CHECK (state IN ('pending', 'sent', 'dead'))
 ) STRICT, WITHOUT ROWID;
 
+-- What was sent to a webhook, the latest last.
+CREATE INDEX delivery_of_webhook ON deliveries (target, at, pool_id, seq, part) WHERE target LIKE 'webhook:%';
+
 -- What an org says in its own words: one part (subject, body, sms) of one kind of message in one language.
 CREATE TABLE templates (
     org TEXT NOT NULL,

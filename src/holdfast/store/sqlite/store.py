@@ -197,12 +197,14 @@ class SqliteStore:
                 timeout=_BUSY_S,
             )
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(QUERIES["durable_commits"])
             connection.execute("PRAGMA cache_size = -65536")
             # A page that is hot is copied once for each checkpoint: fewer of them save work, and 16 MB of
             # log are still copied in a few hundredths of a second.
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
             connection.execute("PRAGMA foreign_keys = ON")
+            # What is forgotten about somebody shall not be found in the file.
+            connection.execute("PRAGMA secure_delete = ON")
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
@@ -244,6 +246,32 @@ class SqliteStore:
                     raise Busy("SQLite: another process has held the database for too long") from error
             await asyncio.sleep(pause)
             waited, pause = waited + pause, min(pause * 2, 0.02)
+
+    async def wipe(self) -> None:
+        """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
+        waited = 0.0
+        while waited < _BUSY_S:
+            async with self.writer_free:
+                if await self._emptied():
+                    return
+            # Somebody is still reading what was there before.
+            await asyncio.sleep(0.02)
+            waited += 0.02
+        log.warning("what was forgotten stays in SQLite's log until the database is closed")
+
+    async def _emptied(self) -> bool:
+        assert self._writer is not None
+        done = self.committer.submit(self._writer.execute, "PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            found = await asyncio.shield(asyncio.wrap_future(done))
+        except sqlite3.Error as error:
+            # It is forgotten all the same, and the next time it may be possible.
+            log.warning("SQLite's log could not be emptied: %s", error)
+            return True
+        finally:
+            # The caller may go away, the disk goes on: nobody may begin before it is done.
+            wait([done])
+        return not found.fetchone()[0]
 
     def scout(self) -> SqliteReader:
         return self.reader()

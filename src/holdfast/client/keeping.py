@@ -1,0 +1,44 @@
+"""What can be asked about files and people: CSV out and in, all about one party, forgetting them."""
+
+from __future__ import annotations
+
+from holdfast.client.asking import Asking
+from holdfast.client.asking import name_in_path as _name
+from holdfast.core.refusals import Refusal
+from holdfast.keeping.imports import Imported
+from holdfast.keeping.persons import PersonRecord
+from holdfast.keeping_commands import Erasure
+
+Key = str | None
+
+
+class KeepingMethods(Asking):
+    """Files and people."""
+
+    async def export_bookings(self, pool: str) -> str | Refusal:
+        """All bookings of a pool, as CSV that is safe in a spreadsheet."""
+        return await self._ask(str, "GET", f"/v1/pools/{_name(pool)}/bookings.csv")
+
+    async def export_line(self, pool: str) -> str | Refusal:
+        """The line of a pool in order, as CSV that is safe in a spreadsheet."""
+        return await self._ask(str, "GET", f"/v1/pools/{_name(pool)}/line.csv")
+
+    async def import_csv(
+        self, pool: str, text: str, *, dry_run: bool = False, idempotency_key: Key = None
+    ) -> Imported | Refusal:
+        """Book for every row of a CSV, in order; what came of each row."""
+        path = f"/v1/pools/{_name(pool)}/import"
+        query = {"dry_run": "true"} if dry_run else None
+        return await self._ask(Imported, "POST", path, csv=text, query=query, key=idempotency_key)
+
+    async def export_party(self, party: str) -> PersonRecord | Refusal:
+        """All about one party, over all pools."""
+        return await self._ask(PersonRecord, "GET", f"/v1/parties/{_name(party)}")
+
+    async def erase_party(
+        self, party: str, *, cancel: bool = False, dry_run: bool = False, idempotency_key: Key = None
+    ) -> Erasure | Refusal:
+        """Forget a party for good; `cancel` cancels first what still waits for an answer."""
+        path = f"/v1/parties/{_name(party)}"
+        said = {"cancel": "true" if cancel else None, "dry_run": "true" if dry_run else None}
+        return await self._ask(Erasure, "DELETE", path, query=said, key=idempotency_key)

@@ -1,0 +1,53 @@
+"""The demo's page in a browser: the clock is moved and people are seen moving; with and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.lived_in import browser, demo, opened
+from tests.browser.test_looks import fits, judge
+
+__all__ = ["browser", "demo", "opened"]
+
+
+def test_everybody_can_use_the_pages_of_the_demo(
+    opened: Callable[..., Page], shoot: Callable[[Page, str], None]
+) -> None:
+    page = opened("/demo")
+    page.emulate_media(reduced_motion="reduce")
+    judge(page, "demo", shoot)
+    fits(page, 320)
+    page = opened("/demo/letters/1")
+    judge(page, "demo_letter", shoot)
+    fits(page, 320)
+
+
+def test_the_clock_is_moved_without_leaving_the_page_and_the_seat_goes_on(
+    opened: Callable[..., Page],
+) -> None:
+    page = opened("/demo")
+    page.evaluate("window.stayed = true")
+    nia = page.locator(".seat.offered", has_text="Nia")
+    expect(nia).to_be_visible()
+    page.get_by_role("button", name="Move the clock on by 1 day").click()
+    expect(page.locator(".seat.offered", has_text="Oli")).to_be_visible()
+    expect(page.locator(".seat.waiting", has_text="Nia")).to_be_visible()
+    assert page.evaluate("window.stayed")
+    # The hand goes back to where it was, so that one can press again.
+    expect(page.get_by_role("button", name="Move the clock on by 1 day")).to_be_focused()
+
+
+def test_what_is_done_elsewhere_is_seen_at_once(opened: Callable[..., Page]) -> None:
+    watching, visitor = opened("/demo"), opened("/p/flight-7")
+    visitor.get_by_role("button", name="Sign up").click()
+    expect(watching.locator(".seat.held", has_text="Somebody new")).to_be_visible()
+
+
+def test_the_clock_is_moved_without_scripts_too(opened: Callable[..., Page]) -> None:
+    page = opened("/demo", scripts=False)
+    before = page.locator(".now-time").get_attribute("data-now")
+    page.get_by_role("button", name="Skip to what happens next").click()
+    expect(page.locator(".story .new").first).to_be_visible()
+    assert int(page.locator(".now-time").get_attribute("data-now") or 0) > int(before or 0)

@@ -1,0 +1,36 @@
+"""Receivers of one pool that take their time do not have all hands: what others say goes out meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from holdfast import granted
+from holdfast.outbox.loop import HANDS_MAX
+from tests.notifiers.servers import Receiver
+from tests.outbox.conftest import Post
+
+
+async def test_an_org_whose_webhook_stalls_leaves_hands_for_the_others(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    theirs = post.hf.for_org("theirs")
+    granted(await theirs.add_webhook(hook.url))
+    hook.stall_s = 8.0
+    for hf in (post.hf, theirs):
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1_000}))
+    for n in range(2 * HANDS_MAX):
+        granted(await theirs.confirm(granted(await theirs.book("gig", f"slow {n}")).id))
+    await post.outbox.start()
+    while len(hook.received) < HANDS_MAX // 2:
+        await asyncio.sleep(0.01)
+    # Whatever the outbox gives to the slow ones, it has given by now.
+    await asyncio.sleep(0.2)
+    for n in range(3):
+        granted(await post.hf.confirm((await post.book("gig", f"Q{n}")).id))
+        async with asyncio.timeout(5):
+            while not post.mail.to(f"q{n}@example.org"):
+                await asyncio.sleep(0.01)
+    assert len(post.outbox._in_hand) >= HANDS_MAX // 2, "the slow ones are still at it"
