@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast import tokens
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
@@ -52,7 +51,6 @@ async def _page(
         fields=details.fields(pool, booking, phone=True, said=said, errors=errors),
         answers=_answers(pool, booking),
         line=await _line(call, booking),
-        booking_url=call.url(f"/b/{tokens.edit_token(call.hf.secret, booking.id)}") if call.may_act else "",
         **variables,
     )
 

@@ -75,6 +75,7 @@ class Call(pages.Call):
                 "here": self.url(here),
                 "languages": self.languages(speech, here),
                 "section": section,
+                "lang": self.query.get("lang", ""),
                 "member": self.access if session else None,
                 "may_act": self.may_act,
                 "is_admin": self.is_admin,

@@ -79,7 +79,7 @@
     const next = fresh.querySelector("main");
     if (!next) return;
     const typed = [...old.querySelectorAll("input:not([type=hidden]), select, textarea")]
-      .filter((field) => field.name).map((field) => [field.name, field.value, field.checked]);
+      .filter((field) => field.name).map((field) => [field.id, field.name, field.value, field.checked]);
     const said = spoken(old);
     const unfolded = [...old.querySelectorAll("details[open][id]")].map((it) => it.id);
     const focused = document.activeElement?.id;
@@ -89,7 +89,7 @@
       const there = document.querySelector(`[data-part="${part.dataset.part}"]`);
       if (there && there.outerHTML !== part.outerHTML) there.replaceWith(document.importNode(part, true));
     }
-    for (const [name, value, checked] of typed) restore(name, value, checked);
+    for (const it of typed) restore(...it);
     document.dispatchEvent(new Event("shown"));
     for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
     if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });
@@ -100,8 +100,9 @@
 
   const spoken = (page) => [...page.querySelectorAll("[data-said]")].map((it) => it.textContent.trim()).join(". ");
 
-  function restore(name, value, checked) {
-    for (const field of main().querySelectorAll(`[name="${CSS.escape(name)}"]`)) {
+  // Several forms may have fields of one name, so it goes by the id where there is one.
+  function restore(id, name, value, checked) {
+    for (const field of main().querySelectorAll(id ? `#${CSS.escape(id)}` : `[name="${CSS.escape(name)}"]`)) {
       if (field.type === "checkbox") field.checked = checked;
       else if (field.type === "radio") field.checked = field.checked || (checked && field.value === value);
       else if (field.tagName !== "SELECT" || [...field.options].some((option) => option.value === value)) field.value = value;
