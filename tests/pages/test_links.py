@@ -26,16 +26,17 @@ def link_in(mail: MailServer, kind: str, address: str) -> str:
 
 
 def test_messages_lead_to_the_pages_and_the_pages_to_the_place(tmp_path: Path) -> None:
+    """Nobody has said where the service is: links lead to where it listens."""
     url = f"sqlite:///{tmp_path}/links.db"
     key = make_key(url)
     with mail_server() as mail:
         server = Server(url, holdfast_smtp_url=mail.url, holdfast_mail_from="seats@example.org")
-        server._environment["HOLDFAST_BASE_URL"] = server.base
         with server, server.client(key) as admin, Visitor(base_url=server.base) as visitor:
             admin.pool("talk", 1, title="A talk")
             there = visitor.sign_up("talk")
             visitor.submit(f"{there}/confirm", {"name": "Olga", "email": "olga@example.org"})
             assert link_in(mail, "b", "olga@example.org") == there
+            assert f"{server.base}{there}" in mail.to("olga@example.org")[-1].as_string()
             waiting = visitor.sign_up("talk?lang=fi").partition("?")[0]
             said = {"name": "Ann", "email": "ann@example.org"}
             visitor.submit(f"{waiting}/details", said)

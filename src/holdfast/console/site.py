@@ -62,7 +62,7 @@ PAGES: Final = (
 
 def routes(service: Service) -> list[Route]:
     """The console, for the service's router."""
-    told = MessageSettings.from_environment()
+    told = MessageSettings.from_environment(here=service.settings.site)
     # What is written out goes before what is filled in: /console/pools/new is no pool of that name.
     listed = sorted(PAGES, key=lambda page: [part.startswith("{") for part in page.path.split("/")])
     return [Route(page.path, _Address(service, page, told)) for page in listed]

@@ -5,9 +5,16 @@ Each is made with the open Holdfast, started once the database is open, and clos
 
 from __future__ import annotations
 
-from typing import Final
-
 from holdfast.http.service import Make
-from holdfast.outbox import Outbox
+from holdfast.http.settings import Settings
+from holdfast.library import Holdfast
+from holdfast.outbox import MessageSettings, Outbox
 
-COMPONENTS: Final[tuple[Make, ...]] = (Outbox,)
+
+def components_of(settings: Settings) -> tuple[Make, ...]:
+    """All of them. Messages link to where this very service is, unless another address was said."""
+
+    def outbox(hf: Holdfast) -> Outbox:
+        return Outbox(hf, MessageSettings.from_environment(here=settings.site))
+
+    return (outbox,)

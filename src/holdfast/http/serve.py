@@ -18,7 +18,7 @@ import uvicorn
 from starlette.middleware.cors import CORSMiddleware
 
 from holdfast.http import logs
-from holdfast.http.components import COMPONENTS
+from holdfast.http.components import components_of
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
 from holdfast.tracing import from_environment
@@ -49,10 +49,10 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def run(settings: Settings, components: Sequence[Make] = COMPONENTS) -> None:
+def run(settings: Settings) -> None:
     """Serve until a signal comes. Raises SchemaUnknown or SettingsWrong, where waiting will not help."""
     logs.set_up(settings.log_level)
-    run_fast(serve(settings, components))
+    run_fast(serve(settings, components_of(settings)))
 
 
 def run_fast(main: Coroutine[Any, Any, T]) -> T:

@@ -45,6 +45,12 @@ class Settings:
     proxies: str = ""
     """Addresses of proxies whose X-Forwarded-For is believed, with commas between them."""
 
+    @property
+    def site(self) -> str:
+        """Where others find the service: at the address that was said, else where it listens."""
+        host = "127.0.0.1" if self.host in ("", "0.0.0.0", "::") else self.host  # noqa: S104
+        return self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
     @classmethod
     def read(cls, *, database: str | None = None, **given: object) -> Self:
         """From what was said, else from the environment, else as above. Raises SettingsWrong."""

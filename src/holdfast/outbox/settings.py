@@ -37,11 +37,14 @@ class MessageSettings:
     webhooks_to_private: bool = False
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> MessageSettings:
-        """The settings of HOLDFAST_… variables. Raises SettingsWrong."""
+    def from_environment(
+        cls, environment: Mapping[str, str] | None = None, *, here: str = ""
+    ) -> MessageSettings:
+        """What HOLDFAST_… variables say; `here` is the site if they name none. Raises SettingsWrong."""
         env = os.environ if environment is None else environment
         said = {name: env.get(f"HOLDFAST_{name.upper()}", "") for name in cls.__slots__}
         del said["webhooks_to_private"]
+        said["base_url"] = said["base_url"] or here
         private = webhooks_to_private(env)
         settings = cls(**{name: text for name, text in said.items() if text}, webhooks_to_private=private)
         settings.check()

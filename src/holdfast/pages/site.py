@@ -72,7 +72,7 @@ PAGES: Final = (
 
 def routes(service: Service, pages: Sequence[Page] = PAGES) -> list[Route]:
     """The pages, for the service's router. Signing up can be left out, what messages link to cannot."""
-    settings = MessageSettings.from_environment()
+    settings = MessageSettings.from_environment(here=service.settings.site)
     listed = [page for page in pages if service.settings.pages or page.look not in (pool.look, pool.watch)]
     # The longer path first: /embed/b/TOKEN is a booking, not a pool with a name of its own.
     listed.sort(key=lambda page: -page.path.count("/"))
