@@ -25,8 +25,8 @@ _BOOKINGS_MAX: Final = 50
 
 async def look(call: Call) -> Answer:
     query = call.query
-    if query.get("person"):
-        return await _person(call, query["person"].strip())
+    if person := query.get("person") or query.get("booking"):
+        return await _person(call, person.strip())
     if query.get("pool"):
         return await _pool(call, query["pool"])
     return await _everything(call)

@@ -11,8 +11,8 @@ NAMES: Final = (
 HONOURS: Final = frozenset({"Cyd", "Kai", "Vic"})
 MEMBER: Final = ("quinn@example.org", "Quinn")
 COLLEAGUE: Final = ("rob@example.org", "Rob")
-# Whatever is sent to Vic comes back.
-BOUNCES: Final = "vic@example.org"
+# Whatever is sent to these comes back.
+BOUNCES: Final = frozenset({"vic@example.org", "xia@example.org"})
 _SPEAKS: Final = {"Kai": "fi", "Uma": "de"}
 
 

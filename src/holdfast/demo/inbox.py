@@ -31,7 +31,7 @@ class Inbox:
         self._count = 0
 
     async def send(self, message: Outgoing) -> None:
-        if message.address == BOUNCES:
+        if message.address in BOUNCES:
             raise Permanent("550 There is no such mailbox here.")
         self._count += 1
         letter = Letter(self._count, message.address, message.subject, message.text, self._clock.now())

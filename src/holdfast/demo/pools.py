@@ -60,6 +60,7 @@ def pottery(past: Past, time_zone: str) -> None:
          3d 20h  claim   Liv
          2d      book    Oli, Pia
          1d 6h   cancel  Fay
+         9h      book    Xia
          3h      book    Ray
         """
     )
@@ -222,9 +223,9 @@ def _evening(past: Past, time_zone: str, *, days: int, hour: int) -> Any:
 
 
 def _days_to_thursday(past: Past, time_zone: str) -> int:
-    """To the next but one if the next is too near."""
+    """To one that is far enough for every turn of the line to come."""
     today = to_datetime(past.now).astimezone(ZoneInfo(time_zone)).weekday()
-    return (_THURSDAY - today - 4) % 7 + 4
+    return (_THURSDAY - today - 12) % 7 + 12
 
 
 def _chair(past: Past, time_zone: str, hours: int) -> dict[str, Any]:
