@@ -101,11 +101,11 @@ class Desk(httpx.Client):
         assert answer.status_code == expect, f"{answer.status_code} {answer.text[:3000]}"
         return str(answer.headers.get("location", answer.text))
 
-    def press(self, page: str, action: str, expect: int = 303, /, **fields: str) -> str:
+    def press(self, page: str, action: str, /, expect: int = 303, **fields: str) -> str:
         """Fill in the form of a page that goes to `action`, and send it."""
         return self.press_on(self.look(page), action, expect, **fields)
 
-    def press_on(self, text: str, action: str, expect: int = 303, /, **fields: str) -> str:
+    def press_on(self, text: str, action: str, /, expect: int = 303, **fields: str) -> str:
         """The same on a page that one looks at already."""
         found = [form for form in Forms(text).forms if form[1].partition("?")[0] == action]
         assert found, f"there is no form to {action}"
