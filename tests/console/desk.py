@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any
 
@@ -33,7 +34,9 @@ def make_members(url: str) -> None:
                 made = await members.set_password(org, email_of(name), PASSWORD, hashing)
                 assert isinstance(made, Member)
 
-    asyncio.run(make())
+    # A thread of its own, for a browser's loop may run in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, make()).result()
 
 
 class Forms(HTMLParser):
