@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.browser.flows import person
@@ -176,3 +177,15 @@ def test_an_opening_that_came_back_is_decided_on(sam: Desk, admin: Client) -> No
             found[action] = sam.press_on(page, there, action=action)
         assert aside(admin, key) == [], action
     assert found["close"] == "/console/needs?told=opening_closed"
+
+
+def test_a_booking_and_a_pool_lead_to_their_story(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=1, waiting=1)
+    bea = people(admin, key)["Bea"]
+    page = sam.look(f"/console/bookings/{bea['id']}")
+    (there,) = re.findall(r'href="(/console/happened\?person=[^"]+)"', page)
+    assert "Bea" in heading(sam.look(there)) or "Bea" in plain(sam.look(there))
+    page = sam.look(f"/console/pools/{bea['pool']}")
+    for section in ("happened", "numbers"):
+        assert sam.get(f"/console/{section}?pool={bea['pool']}").status_code == 200
+        assert f'href="/console/{section}?pool={bea["pool"]}"' in page
