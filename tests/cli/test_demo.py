@@ -59,9 +59,12 @@ def test_the_log_of_a_story_comes_as_json(holdfast: Command) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is not a signal there")
 def test_stories_that_are_stopped_leave_nothing_behind(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "holdfast", "demo", "--stories"]
+    # Where the tests run in the background Ctrl-C is ignored, and a process would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         words, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+    signal.signal(signal.SIGINT, before)
     while not list(tmp_path.glob("*/*.db")):
         assert process.poll() is None
         time.sleep(0.005)
