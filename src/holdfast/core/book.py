@@ -113,10 +113,11 @@ def _never(wants: Wants) -> bool:
 
 
 def _not_open(work: Work, command: c.Book) -> Refusal | None:
-    pool, now = work.view.pool, work.now
-    if pool.status in ("closed", "cancelled"):
-        return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
-    return None if c.is_staff(command.by) else not_open(pool, now)
+    """Staff may book before it opens, while it is paused and after it closes, unless it is over for good."""
+    pool = work.view.pool
+    if c.is_staff(command.by) and pool.status not in ("closed", "cancelled"):
+        return None
+    return not_open(pool, work.now)
 
 
 def not_open(pool: Pool, now: Instant) -> Refusal | None:
