@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import (
+    backup,
     booking,
     demo,
     files,
@@ -88,6 +89,7 @@ for part in (
     files,
     person,
     maintenance,
+    backup,
     verify,
 ):
     part.register(app)

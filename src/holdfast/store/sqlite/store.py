@@ -170,7 +170,7 @@ class SqliteStore:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
         try:
             with closing(sqlite3.connect(self._path, timeout=_BUSY_S)) as connection:
-                self._version(connection)
+                version_of(connection)
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
 
@@ -291,19 +291,11 @@ class SqliteStore:
 
     async def pending(self) -> list[str]:
         assert self._reader is not None
-        done = self._version(self._reader)
+        done = version_of(self._reader)
         known = load_migrations(self.dialect)
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
         return [name for number, name, _ in known if number > done]
-
-    def _version(self, connection: sqlite3.Connection) -> int:
-        tables = {row[0] for row in connection.execute(QUERIES["tables"])}
-        if "holdfast_schema" not in tables:
-            if tables:
-                raise SchemaUnknown("the database has tables, but not Holdfast's")
-            return 0
-        return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
 
     async def migrate(self, now: int) -> list[str]:
         assert self._writer is not None
@@ -313,7 +305,7 @@ class SqliteStore:
         for number, name, migration in load_migrations(self.dialect):
             await self._begin(self._writer)
             with closing(self._writer.cursor()) as cursor:
-                if self._version(self._writer) < number:
+                if version_of(self._writer) < number:
                     for statement in _statements(migration):
                         cursor.execute(statement)
                     cursor.execute(QUERIES["insert_schema"], (number, now))
@@ -352,6 +344,16 @@ def _statements(text: str) -> list[str]:
             found.append(current)
             current = ""
     return found
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Which schema a database has; none if it is empty. Raises SchemaUnknown if it is somebody else's."""
+    tables = {row[0] for row in connection.execute(QUERIES["tables"])}
+    if "holdfast_schema" not in tables:
+        if tables:
+            raise SchemaUnknown("the database has tables, but not Holdfast's")
+        return 0
+    return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
 
 
 def path_of(url: str) -> str:
