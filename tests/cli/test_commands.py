@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 
+import pytest
+
+from holdfast.clock import SystemClock
 from tests.cli.conftest import Cli, Command
 
 
@@ -191,12 +193,13 @@ def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
     assert given.startswith("Held chair for eve")
 
 
-def test_release_expired_says_first_and_does_then(cli: Cli) -> None:
-    cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=1s")
+def test_release_expired_says_first_and_does_then(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=2m")
     cli.book("flight", "Ann", "-n", "2")
     cli.book("flight", "Bea")
     assert cli("release-expired") == "0 holds expired, 0 seats released."
-    time.sleep(1.1)
+    now = SystemClock.now
+    monkeypatch.setattr(SystemClock, "now", lambda clock: now(clock) + 2 * 60_000)
     stats = cli.json("stats", "flight")
     assert (stats["active_holds"], stats["expired_holds"], stats["total_held_seats"]) == (0, 2, 3)
     for _ in range(2):
