@@ -163,6 +163,8 @@ class SqliteStore:
     async def open(self) -> None:
         self._look_first()
         self._writer = await self._first_connect()
+        # Waiting for another process inside SQLite would stop the event loop.
+        self._writer.execute("PRAGMA busy_timeout = 0")
         self._reader = self._connect()
         self._reader.execute("PRAGMA query_only = ON")
 
@@ -232,8 +234,7 @@ class SqliteStore:
         return SqliteTransaction(self, self._writer)
 
     async def _begin(self, writer: sqlite3.Connection) -> None:
-        # Another process may be writing. Waiting inside SQLite would stop the event loop, so we ask again.
-        writer.execute("PRAGMA busy_timeout = 0")
+        # Another process may be writing: we ask again.
         waited, pause = 0.0, 0.0005
         while True:
             try:
