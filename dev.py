@@ -72,6 +72,10 @@ def lint(arguments: list[str]) -> int:
     )
 
 
+def sim(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "sim", *arguments)
+
+
 def bench(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "bench", *arguments)
 
@@ -103,6 +107,7 @@ COMMANDS = {
     "demo": Command(demo, "run", "see Holdfast at work, in your browser (--stories: in the terminal)"),
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types"),
+    "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),
