@@ -51,6 +51,7 @@ STEPS = [
     ("claimed", "part"),
     ("expired", "not_confirmed"),
     ("demoted", "part"),
+    *(("put_back", state) for state in ("waiting", "held", "confirmed")),
     *(
         (code, why)
         for code in ("declined", "lapsed")

@@ -10,7 +10,7 @@ Read it in this order; the words are those of docs/glossary.md:
     what is seen         view, and evolve, the only way it changes
     what is free, for    room, line
     deciding             work, due, and decide, the door
-    expire and obey      book, obey, staff, pools, demote
+    expire and obey      book, obey, staff, put_back, pools, demote
     fill                 openings, quiet, search, and fill itself
     tell                 explain
 

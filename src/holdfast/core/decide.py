@@ -20,6 +20,7 @@ from holdfast.core.fill import fill
 from holdfast.core.line import position_of
 from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
 from holdfast.core.openings import end_openings
+from holdfast.core.put_back import put_back
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import overflow
 from holdfast.core.view import View
@@ -131,6 +132,7 @@ _OBEY: Final[Mapping[type[c.Command], Rule]] = {
     c.CloseUnit: pools.close_unit,
     c.GiveOffer: _of_booking(staff.offer),
     c.Move: _of_booking(staff.move),
+    c.PutBack: _of_booking(put_back),
     c.Resolve: staff.resolve,
     c.Tick: lambda work, command: Done(),
 }

@@ -15,12 +15,14 @@ from holdfast.core.model import (
     CANCELLED,
     CLOSED,
     CONFIRMED,
+    ENDED,
     EXPIRED,
     HELD,
     OFFERED,
     WAITING,
     Answers,
     Booking,
+    Ending,
     Offer,
     Opening,
     Party,
@@ -189,6 +191,8 @@ def _claimed(view: View, event: e.Claimed) -> None:
 
 def _offer_over(view: View, event: e.Declined | e.Lapsed, outcome: str) -> None:
     _answer_offer(view, event, outcome)
+    if event.state in ENDED:
+        view.put(view.endings, event.booking, Ending(OFFERED))
     view.arrivals = max(view.arrivals, event.arrival)
     _change(view, event, **_NO_OFFER, **_given(event, "state", "place", "arrival"))
 
@@ -214,6 +218,7 @@ def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) ->
     booking = view.bookings[event.booking]
     if booking.state == OFFERED:
         _answer_offer(view, event, "withdrawn")
+    view.put(view.endings, event.booking, Ending(booking.state, booking.units))
     position = booking.position if event.position is None else event.position
     _change(view, event, **_NO_ROOM, state=state, position=position)
 
@@ -221,6 +226,17 @@ def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) ->
 def _moved(view: View, event: e.Moved) -> None:
     view.arrivals = max(view.arrivals, event.arrival)
     _change(view, event, place=event.place)
+
+
+def _put_back(view: View, event: e.PutBack) -> None:
+    view.arrivals = max(view.arrivals, event.arrival)
+    again = _given(event, "state", "place", "units", "expires_at")
+    if event.state == WAITING:
+        again |= {"price": None, **_NEVER_ASKED}
+        _clear_turns(view, event.booking)
+    else:
+        again["held_at"] = event.at
+    _change(view, event, **again)
 
 
 def _respread(view: View, event: e.Respread) -> None:
@@ -235,6 +251,7 @@ def _demoted(view: View, event: e.Demoted) -> None:
     if event.part is not None:
         part = view.bookings[event.part]
         view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
+        view.put(view.endings, event.part, Ending(CLOSED))
     # It lost its room through no fault of its own: it waits as if never asked.
     waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at")}
     _change(view, event, **waits, state=WAITING, quantity=booking.quantity + event.quantity)
@@ -310,6 +327,7 @@ _EVOLVE: Final[Mapping[type[e.Event], Callable[[View, Any], None]]] = {
     e.Cancelled: partial(_ended, state=CANCELLED),
     e.Closed: partial(_ended, state=CLOSED),
     e.Moved: _moved,
+    e.PutBack: _put_back,
     e.Respread: _respread,
     e.Demoted: _demoted,
     e.RoundStarted: _round_started,

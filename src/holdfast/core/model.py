@@ -32,8 +32,12 @@ CANCELLED: Final = "cancelled"
 CLOSED: Final = "closed"
 
 TAKES_ROOM: Final = frozenset({OFFERED, HELD, CONFIRMED})
+HAS_SEATS: Final = frozenset({HELD, CONFIRMED})
 IN_PLAY: Final = frozenset({WAITING, OFFERED, HELD, CONFIRMED})
 ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
+
+# How the id begins that stands in the place of a person who was forgotten.
+ERASED: Final = "erased-"
 
 
 @dataclass(slots=True)
@@ -159,6 +163,16 @@ class Booking(NamedTuple):
     updated_at: Instant = 0
     split_from: int | None = None
     answers: Mapping[str, Any] = {}
+
+
+class Ending(NamedTuple):
+    """What a booking had until it ended, for putting it back: its state, and the units of its seats.
+
+    `state` is closed if its seats are waited for by the rest of its party: there is nothing to put back.
+    """
+
+    state: str
+    units: tuple[str, ...] = ()
 
 
 class Offer(NamedTuple):

@@ -19,6 +19,7 @@ from holdfast.core.model import (
     TAKES_ROOM,
     WAITING,
     Booking,
+    Ending,
     Group,
     Instant,
     Offer,
@@ -38,7 +39,8 @@ class Need(Exception):
 
     heads: the first members of every group of the line; more: further ones of this group; position: how many
     were waiting before this place; followers: who stands behind this place; takers: so many of the latest to
-    take room in these quotas; in_play: who is in these states; booking: this one; units: all of them.
+    take room in these quotas; in_play: who is in these states; booking: this one; party: what this one has in
+    play; ending: what this booking had until it ended; units: all of them.
     """
 
     def __init__(self, what: str, detail: Any = None) -> None:
@@ -61,6 +63,8 @@ class View:
     openings: dict[int, Opening] = field(default_factory=dict)
     # Whether a booking had its turn at an opening: (opening, booking). False if that was taken back.
     tried: dict[tuple[int, int], bool] = field(default_factory=dict)
+    # What bookings had that have ended, where that was seen or asked for.
+    endings: dict[int, Ending] = field(default_factory=dict)
     # Whether everything of the pool is here; if not, what more was asked for and loaded.
     whole: bool = True
     asked: set[tuple[str, Any]] = field(default_factory=set)
@@ -117,6 +121,11 @@ class View:
     @property
     def offers_live(self) -> int:
         return sum(tally.offered for tally in self.tallies.values())
+
+    def of_party(self, party: str) -> list[Booking]:
+        """What is known of a party's bookings, in the order of their numbers."""
+        numbers = self.by_party.get(party)
+        return [b for number in sorted(numbers) if (b := self.bookings.get(number))] if numbers else []
 
     def savepoint(self) -> None:
         """From here on changes can be taken back, until the next savepoint."""
