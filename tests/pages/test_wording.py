@@ -29,7 +29,7 @@ FACTS: dict[str, Any] = {
     "quantity": 1,
     "window_s": 600,
 }
-# Every code with the reasons that the rules give, as `core/explain.py` lists them.
+# Every code with the reasons that the rules give, as `explain` lists them.
 STEPS = [
     *(
         (code, "")

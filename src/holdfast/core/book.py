@@ -12,19 +12,8 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
-from holdfast.core.due import over
 from holdfast.core.fill import fill, line_could_use, promote
-from holdfast.core.model import (
-    HELD,
-    OFFERED,
-    WAITING,
-    Booking,
-    Instant,
-    Pool,
-    Quota,
-    Unit,
-    Wants,
-)
+from holdfast.core.model import HELD, KEEPS_PLACE, WAITING, Booking, Instant, Pool, Quota, Unit, Wants
 from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
@@ -62,7 +51,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return units
     if units is not None:
         return _hold(work, command, quota, units)
-    if (command.if_full or view.pool.policy.if_full) == "refuse" or over(view.pool, work.now):
+    if (command.if_full or view.pool.policy.if_full) == "refuse" or view.pool.over(work.now):
         free = room(view, quota, work.now)
         return not_enough_room(command.quantity, free if free < command.quantity else 0)
     return _join(work, command, quota)
@@ -139,7 +128,7 @@ def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal 
     if not mine:
         return None
     for booking in mine:
-        if booking.state in (WAITING, OFFERED) and not _waits_for_this(booking, command, quota):
+        if booking.state in KEEPS_PLACE and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
                 return Done(booking.number, repeated=True)
             return already_waiting(booking.number)

@@ -53,24 +53,11 @@ def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answ
 
 def _joined(view: View, event: e.Joined, party: Party | None) -> None:
     _count_arrival(view, event)
-    view.put_booking(
-        Booking(
-            event.booking,
-            event.reference,
-            party or Party(event.party, tags=event.tags, attributes=event.attributes),
-            event.quota,
-            event.quantity,
-            WAITING,
-            event.place,
-            event.arrival,
-            event.priority,
-            wants=event.wants,
-            asked_price=event.asked_price,
-            expires_at=event.expires_at,
-            created_at=event.at,
-            updated_at=event.at,
-        )
-    )
+    who = party or Party(event.party, tags=event.tags, attributes=event.attributes)
+    asked = (event.booking, event.reference, who, event.quota, event.quantity, WAITING)
+    wishes = {"wants": event.wants, "asked_price": event.asked_price, "expires_at": event.expires_at}
+    made = Booking(*asked, event.place, event.arrival, event.priority, **wishes)  # type: ignore[arg-type]
+    view.put_booking(made._replace(created_at=event.at, updated_at=event.at))
 
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
@@ -203,10 +190,6 @@ def _confirmed(view: View, event: e.Confirmed) -> None:
     _change(view, event, state=state, confirmed_at=event.at, expires_at=None)
 
 
-def _extended(view: View, event: e.Extended) -> None:
-    _change(view, event, expires_at=event.expires_at)
-
-
 def _booking_changed(
     view: View, event: e.BookingChanged, party: Party | None, answers: Answers | None
 ) -> None:
@@ -322,7 +305,7 @@ _EVOLVE: Final[Mapping[type[e.Event], Callable[[View, Any], None]]] = {
     e.Declined: partial(_offer_over, outcome="declined"),
     e.Lapsed: partial(_offer_over, outcome="lapsed"),
     e.Confirmed: _confirmed,
-    e.Extended: _extended,
+    e.Extended: lambda view, event: _change(view, event, expires_at=event.expires_at),
     e.Expired: partial(_ended, state=EXPIRED),
     e.Cancelled: partial(_ended, state=CANCELLED),
     e.Closed: partial(_ended, state=CLOSED),

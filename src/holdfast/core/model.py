@@ -33,6 +33,7 @@ CLOSED: Final = "closed"
 
 TAKES_ROOM: Final = frozenset({OFFERED, HELD, CONFIRMED})
 HAS_SEATS: Final = frozenset({HELD, CONFIRMED})
+KEEPS_PLACE: Final = frozenset({WAITING, OFFERED})
 IN_PLAY: Final = frozenset({WAITING, OFFERED, HELD, CONFIRMED})
 ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
 
@@ -116,6 +117,12 @@ class Pool:
             if quota.key == key:
                 return quota
         return None
+
+    def over(self, now: Instant) -> str | None:
+        """Why there is no line any more: closed, cancelled or started. None while there is one."""
+        if self.status in ("closed", "cancelled"):
+            return self.status
+        return "started" if self.starts_at is not None and self.starts_at <= now else None
 
 
 class Unit(NamedTuple):

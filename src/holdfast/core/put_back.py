@@ -11,7 +11,6 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.book import already_holding, named_units, not_open_to
-from holdfast.core.due import over
 from holdfast.core.model import (
     CLOSED,
     CONFIRMED,
@@ -19,7 +18,7 @@ from holdfast.core.model import (
     HAS_SEATS,
     HELD,
     IN_PLAY,
-    OFFERED,
+    KEEPS_PLACE,
     WAITING,
     Booking,
     Ending,
@@ -56,9 +55,9 @@ def put_back(work: Work, command: c.PutBack, booking: Booking) -> Done | Refusal
     if refused is None:
         _take_seats_again(work, command, booking, had)
         return Done(number)
-    if pool.policy.promotion is None or over(pool, work.now) is not None:
+    if pool.policy.promotion is None or pool.over(work.now) is not None:
         return refused
-    mine = [other for other in view.of_party(booking.party.id) if other.state in (WAITING, OFFERED)]
+    mine = [other for other in view.of_party(booking.party.id) if other.state in KEEPS_PLACE]
     if mine:
         return already_waiting(mine[0].number)
     _wait_again(work, command, booking, had)

@@ -181,9 +181,13 @@ class View:
                 self._remember(booking)
         if booking.units or (old is not None and old.units):
             self._move_units(old.units if old else (), booking.units, booking.number)
-        expires_at = booking.expires_at
-        if expires_at is not None and (self.due_at is None or expires_at < self.due_at):
-            self.due_at = expires_at
+        if booking.expires_at is not None:
+            self.wake(booking.expires_at)
+
+    def wake(self, at: Instant) -> None:
+        """Make sure of a tick at this instant; one too many does no harm: `decide` judges deadlines."""
+        if self.due_at is None or at < self.due_at:
+            self.due_at = at
 
     def add_aside(self, quota: str, quantity: int) -> None:
         """Set seats aside for staff, or give them back."""
