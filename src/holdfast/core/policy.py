@@ -55,26 +55,26 @@ class Policy:
     Lengths are in milliseconds; None means "no limit" or "not used".
     """
 
-    if_full: str = _choice("refuse", "wait")
-    hold_window: int = _length(15 * _MINUTE)
-    hold_lifetime_max: int = _length(60 * _MINUTE)
-    holds_per_party_max: int | None = _limit(1)
-    quantity_max: int = _count(100)
-    confirm_while_waiting: bool = _flag()
-    promotion: str | None = _choice(None, "auto", "offer")
-    offer_window: int | None = _length(None)
-    offers_live_max: int | None = _limit(None)
-    attempts_max: int | None = _limit(None)
-    turns: str | None = _choice(None, "round", "opening")
-    cooldown: int = _length(0)
-    after_lapse: str | None = _choice(None, "stay", "back", "leave")
-    after_decline: str | None = _choice(None, "stay", "back", "leave")
-    tries_max: int | None = _limit(None)
-    hand_back: bool = _flag()
-    offer_cutoff: int = _length(0)
-    partial: str = _choice("all_or_nothing", "give_less")
-    claim_to: str = _choice("confirmed", "held")
-    hold_reminder: int = _length(0)
+    if_full: str = _choice("refuse", "wait")  # what becomes of who comes when it is full
+    hold_window: int = _length(15 * _MINUTE)  # how long a hold lasts
+    hold_lifetime_max: int = _length(60 * _MINUTE)  # how long, with all that its party adds to it
+    holds_per_party_max: int | None = _limit(1)  # how many live holds a party may have
+    quantity_max: int = _count(100)  # how many seats one booking may be for
+    confirm_while_waiting: bool = _flag()  # a signup is confirmed in line, within hold_window
+    promotion: str | None = _choice(None, "auto", "offer")  # how freed room reaches the line
+    offer_window: int | None = _length(None)  # how long an offer can be answered
+    offers_live_max: int | None = _limit(None)  # how many offers there are at a time
+    attempts_max: int | None = _limit(None)  # how many offers one gets before one is out
+    turns: str | None = _choice(None, "round", "opening")  # nobody has two: in a round, at an opening
+    cooldown: int = _length(0)  # how long after an offer one is left in peace
+    after_lapse: str | None = _choice(None, "stay", "back", "leave")  # same place, end of the line, or out
+    after_decline: str | None = _choice(None, "stay", "back", "leave")  # the same
+    tries_max: int | None = _limit(None)  # how many are asked about one opening, per seat
+    hand_back: bool = _flag()  # what nobody took is for staff to decide
+    offer_cutoff: int = _length(0)  # how long before the start offers end
+    partial: str = _choice("all_or_nothing", "give_less")  # whether fewer seats than wanted are given
+    claim_to: str = _choice("confirmed", "held")  # what a claimed offer becomes
+    hold_reminder: int = _length(0)  # how long before its end a hold is reminded of
     quiet_hours: str | None = _field(
         "times",
         None,

@@ -34,8 +34,8 @@ from holdfast.core.work import Done, Work
 def put_back(work: Work, command: c.PutBack, booking: Booking) -> Done | Refusal:
     """What is in play already is one yes, said twice.
 
-    Refusals, in order: not_possible, unknown, pool_closed; already_waiting; and where there is no line:
-    not_enough_room, unit_taken, already_holding.
+    Refusals, in order: not_possible, unknown, pool_closed, already_holding; where its seats are not free and
+    there is no line: not_enough_room, unit_taken; already_waiting.
     """
     view, pool, number = work.view, work.view.pool, booking.number
     if booking.state in IN_PLAY:
@@ -51,15 +51,18 @@ def put_back(work: Work, command: c.PutBack, booking: Booking) -> Done | Refusal
     if refused := not_open_to(pool, command.by, work.now):
         return refused
     view.require("party", booking.party.id)
+    mine = view.of_party(booking.party.id)
+    if booking.confirmed_at is None and (refused := already_holding(view, mine)):
+        return refused
     refused = _no_seats(work, booking, quota, had)
     if refused is None:
         _take_seats_again(work, command, booking, had)
         return Done(number)
     if pool.policy.promotion is None or pool.over(work.now) is not None:
         return refused
-    mine = [other for other in view.of_party(booking.party.id) if other.state in KEEPS_PLACE]
-    if mine:
-        return already_waiting(mine[0].number)
+    in_line = [other.number for other in mine if other.state in KEEPS_PLACE]
+    if in_line:
+        return already_waiting(in_line[0])
     _wait_again(work, command, booking, had)
     return Done(number)
 
@@ -76,11 +79,7 @@ def _no_seats(work: Work, booking: Booking, quota: Quota, had: Ending) -> Refusa
     if had.state not in HAS_SEATS or (not had.units and free < booking.quantity):
         return not_enough_room(booking.quantity, free if free < booking.quantity else 0)
     found = named_units(had.units, free_units(view, quota.key, work.now))
-    if isinstance(found, Refusal):
-        return found
-    if booking.confirmed_at is not None:
-        return None
-    return already_holding(view, view.of_party(booking.party.id))
+    return found if isinstance(found, Refusal) else None
 
 
 def _take_seats_again(work: Work, command: c.PutBack, booking: Booking, had: Ending) -> None:
