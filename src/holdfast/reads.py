@@ -10,13 +10,13 @@ import msgspec
 from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
-from holdfast.core.explain import explain
 from holdfast.core.model import OFFERED, WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
 from holdfast.core.view import View
+from holdfast.explain import explain
 from holdfast.inputs import KEY
 from holdfast.numbers import DAY, ENTRIES_MAX, Entry, Numbers, Standing, figures
 from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals

@@ -116,6 +116,19 @@ def test_staff_move_offer_and_fill(cli: Cli) -> None:
     assert "staff:Olga  Staff move Cyd from #3 to #1 (our mistake)" in cli("log", "yoga")
 
 
+def test_staff_put_back_what_ended_by_mistake(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "0")
+    ann, _ = (cli.book("yoga", name) for name in ("Ann", "Bea"))
+    cli("cancel", ann)
+    told = cli("put-back", ann, "--dry-run")
+    assert "staff put Ann back in line: #1" in told
+    assert "Would be told:\n  Ann: that the booking is put back" in told
+    assert cli("line", "yoga").startswith("#1  Bea")
+    assert cli("put-back", ann, "--why", "wrong row", "--staff", "Olga").startswith("Ann is #1 in line.")
+    assert "staff:Olga  Staff put Ann back in line: #1 (wrong row)" in cli("log", "yoga")
+    assert "Staff put you back in line, as #1 (wrong row)." in cli("explain", ann)
+
+
 def test_a_change_can_be_looked_at_before_it_is_made(cli: Cli) -> None:
     cli("pool", "create", "ball", "--preset", "event_signup", "--size", "1")
     cli.book("ball", "Ann")

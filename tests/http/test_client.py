@@ -73,7 +73,7 @@ def test_every_operation_has_a_method(admin: Admin) -> None:
     for found in named:
         verbs = re.findall(r'"(GET|POST|PUT|PATCH|DELETE)", path', found["rest"])
         asked |= {(verb, re.sub(r"\{[^}]*\}", "{}", found["path"])) for verb in verbs}
-    asked |= {("POST", f"/v1/bookings/{{}}/{act}") for act in re.findall(r'_act\(booking, "(\w+)"', text)}
+    asked |= {("POST", f"/v1/bookings/{{}}/{act}") for act in re.findall(r'_act\(booking, "([\w-]+)"', text)}
     asked |= {("POST", f"/v1/{noun}/{{}}/decline") for noun in ("offers", "bookings")} | {
         ("GET", "/v1/stream")
     }
