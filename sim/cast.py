@@ -120,7 +120,7 @@ class Cast:
     # Staff.
 
     async def _staff(self, pool: str) -> None:
-        await self._dice.choice([self._move, self._resize, self._resolve, self._look])(pool)
+        await self._dice.choice([self._move, self._put_back, self._resize, self._resolve, self._look])(pool)
 
     async def _move(self, pool: str) -> None:
         if name := self._some(pool):
@@ -128,6 +128,13 @@ class Cast:
             facts = {"booking": name}
             await self._ask(
                 "move", pool, facts, lambda hf, key: hf.move(name, to, why="asked", idempotency_key=key)
+            )
+
+    async def _put_back(self, pool: str) -> None:
+        if name := self._some(pool):
+            facts = {"booking": name}
+            await self._ask(
+                "put back", pool, facts, lambda hf, key: hf.put_back(name, why="asked", idempotency_key=key)
             )
 
     async def _resize(self, pool: str) -> None:

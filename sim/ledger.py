@@ -135,12 +135,15 @@ class Ledger:
         return int(number)
 
     def _Joined(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        for other in self.places.values():
-            if other.party == facts["party"] and other.state in ("waiting", "offered"):
-                self.say("one_place_in_line", entry, f"{other.party} waits already")
+        self._check_alone(entry, facts["party"])
         number = self._begin(entry, facts, "waiting")
         self.places[number].wants = facts["wants"]
         self.check_position(entry, number, facts["position"])
+
+    def _check_alone(self, entry: Entry, party: str) -> None:
+        for other in self.places.values():
+            if other.party == party and other.state in ("waiting", "offered"):
+                self.say("one_place_in_line", entry, f"{party} waits already")
 
     def _Held(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self._check_nobody_jumped(entry, facts)
@@ -242,6 +245,14 @@ class Ledger:
         self.check_position(entry, facts["booking"], facts["was"])
         it.place = facts["place"]
         self.check_position(entry, facts["booking"], facts["position"])
+
+    def _PutBack(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        it = self._known(entry, facts, "expired", "cancelled", "closed", "declined")
+        if facts["state"] == "waiting":
+            self._check_alone(entry, it.party)
+        it.state, it.place, it.units, it.offers = facts["state"], facts["place"], tuple(facts["units"]), 0
+        self.check_position(entry, facts["booking"], facts["position"])
+        self.check_room(entry)
 
     def _Respread(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         before = self.line()
