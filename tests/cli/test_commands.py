@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 
 from tests.cli.conftest import Cli, Command
+from tests.patience import wait_until
 
 
 def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
@@ -192,11 +192,13 @@ def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
 
 
 def test_release_expired_says_first_and_does_then(cli: Cli) -> None:
+    cli("pool", "create", "train", "--preset", "checkout", "--size", "5")
+    cli.book("train", "Cyd")
+    assert cli("release-expired") == "0 holds expired, 0 seats released."
     cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=1s")
     cli.book("flight", "Ann", "-n", "2")
     cli.book("flight", "Bea")
-    assert cli("release-expired") == "0 holds expired, 0 seats released."
-    time.sleep(1.1)
+    wait_until(lambda: cli.json("stats", "flight")["expired_holds"] == 2)
     stats = cli.json("stats", "flight")
     assert (stats["active_holds"], stats["expired_holds"], stats["total_held_seats"]) == (0, 2, 3)
     for _ in range(2):
@@ -209,6 +211,7 @@ def test_release_expired_says_first_and_does_then(cli: Cli) -> None:
     ]
     assert cli.json("release-expired")["holds_expired"] == 0
     assert cli.json("stats", "flight")["expired_holds"] == 0
+    assert cli.json("stats", "train")["active_holds"] == 1
 
 
 def test_stats_have_the_four_figures_of_a_pool_and_of_all(cli: Cli) -> None:
@@ -283,7 +286,8 @@ def test_the_log_is_told_in_order(cli: Cli) -> None:
     assert [entry["seq"] for entry in cli.json("log", "yoga", "--after", "2")] == [3]
 
 
-def test_verify_and_migrate(cli: Cli) -> None:
+def test_verify_and_migrate(empty_database_url: str) -> None:
+    cli = Cli(empty_database_url)
     assert cli("migrate").startswith("Applied: 0001")
     assert cli("migrate") == "The database is up to date."
     cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.http.server import free_port
+from testbed.ports import free_port
 
 _LINK = re.compile(r"http://127\.0\.0\.1:\d+/\S+")
 

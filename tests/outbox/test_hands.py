@@ -10,6 +10,7 @@ from holdfast import granted
 from holdfast.outbox.loop import HANDS_MAX
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post
+from tests.patience import until
 
 
 async def test_an_org_whose_webhook_stalls_leaves_hands_for_the_others(
@@ -24,13 +25,10 @@ async def test_an_org_whose_webhook_stalls_leaves_hands_for_the_others(
     for n in range(2 * HANDS_MAX):
         granted(await theirs.confirm(granted(await theirs.book("gig", f"slow {n}")).id))
     await post.outbox.start()
-    while len(hook.received) < HANDS_MAX // 2:
-        await asyncio.sleep(0.01)
+    await until(lambda: len(hook.received) >= HANDS_MAX // 2)
     # Whatever the outbox gives to the slow ones, it has given by now.
     await asyncio.sleep(0.2)
     for n in range(3):
         granted(await post.hf.confirm((await post.book("gig", f"Q{n}")).id))
-        async with asyncio.timeout(5):
-            while not post.mail.to(f"q{n}@example.org"):
-                await asyncio.sleep(0.01)
+        await until(lambda n=n: post.mail.to(f"q{n}@example.org"))
     assert len(post.outbox._in_hand) >= HANDS_MAX // 2, "the slow ones are still at it"
