@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.clock import SystemClock
 from tests.cli.conftest import Cli, Command
+from tests.patience import wait_until
 
 
 def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
@@ -225,6 +226,7 @@ def test_release_expired_says_first_and_does_then(cli: Cli, monkeypatch: pytest.
     ]
     assert cli.json("release-expired")["holds_expired"] == 0
     assert cli.json("stats", "flight")["expired_holds"] == 0
+    assert cli.json("stats", "train")["active_holds"] == 1
 
 
 def test_stats_have_the_four_figures_of_a_pool_and_of_all(cli: Cli) -> None:
@@ -299,7 +301,8 @@ def test_the_log_is_told_in_order(cli: Cli) -> None:
     assert [entry["seq"] for entry in cli.json("log", "yoga", "--after", "2")] == [3]
 
 
-def test_verify_and_migrate(cli: Cli) -> None:
+def test_verify_and_migrate(empty_database_url: str) -> None:
+    cli = Cli(empty_database_url)
     assert cli("migrate").startswith("Applied: 0001")
     assert cli("migrate") == "The database is up to date."
     cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")
