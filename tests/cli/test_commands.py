@@ -10,7 +10,6 @@ import pytest
 
 from holdfast.clock import SystemClock
 from tests.cli.conftest import Cli, Command
-from tests.patience import wait_until
 
 
 def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
