@@ -207,6 +207,8 @@ def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
 
 
 def test_release_expired_says_first_and_does_then(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("pool", "create", "train", "--preset", "checkout", "--size", "5")
+    cli.book("train", "Cyd")
     cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=2m")
     cli.book("flight", "Ann", "-n", "2")
     cli.book("flight", "Bea")
