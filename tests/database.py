@@ -17,13 +17,16 @@ SECRET: Final = "a secret of the tests"
 # Each with what its rows are sorted by: the key, so that two databases can be compared.
 TABLES: Final = {
     "bookings": "pool_id, number",
+    "challenges": "digest",
     "deliveries": "pool_id, seq, part, target",
+    "identities": "org, issuer, subject",
     "line_blocks": "pool_id, low",
     "log": "pool_id, seq",
     "members": "id",
     "offers": "pool_id, booking, seq",
     "openings": "pool_id, number",
     "outbox": "pool_id, seq, part",
+    "passkeys": "id",
     "pools": "id",
     "quotas": "pool_id, key",
     "requests": "org, key",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
 from tests.cli.conftest import Cli
-from tests.database import ask
+from tests.database import ask, opened
 
 
 def test_members_are_added_listed_changed_and_removed(cli: Cli) -> None:
@@ -29,6 +30,30 @@ def test_members_are_added_listed_changed_and_removed(cli: Cli) -> None:
     assert cli("staff", "remove", "olga@example.org") == "Removed olga@example.org."
     assert "holdfast staff list shows" in cli("staff", "remove", "olga@example.org", code=1)
     assert cli("staff", "list", "--org", "nowhere") == "nowhere has no members of staff."
+
+
+async def put_passkey(url: str) -> None:
+    """As a browser would have made it, as far as the command line can tell."""
+    async with opened(url) as hf:
+        [(member,)] = await hf.store.reader().rows("lock_admins", "default")
+        tx = await hf.store.begin()
+        await tx.rows("put_passkey", "k0123456789abcdef", member, b"credential", b"key", 0, "Phone", 0)
+        await tx.commit()
+
+
+def test_passkeys_are_listed_and_removed(cli: Cli) -> None:
+    cli("staff", "add", "olga@example.org", "--name", "Olga", "--role", "admin")
+    cli("staff", "add", "bea@example.org", "--name", "Bea")
+    assert cli("staff", "passkeys", "olga@example.org") == "olga@example.org has no passkeys."
+    asyncio.run(put_passkey(cli.url))
+    assert cli("staff", "passkeys", "olga@example.org").splitlines()[1].split() == [
+        "k0123456789abcdef", "Phone", "1970-01-01", "00:00", "never",
+    ]  # fmt: skip
+    remove = ("staff", "remove-passkey")
+    assert "refused (unknown)" in cli(*remove, "bea@example.org", "k0123456789abcdef", code=1)
+    assert "refused (unknown)" in cli(*remove, "cyd@example.org", "k0123456789abcdef", code=1)
+    assert cli(*remove, "olga@example.org", "k0123456789abcdef").startswith("Removed k0123456789abcdef")
+    assert cli.json("staff", "passkeys", "olga@example.org") == []
 
 
 def holdfast(url: str, *words: str, piped: str) -> subprocess.CompletedProcess[str]:

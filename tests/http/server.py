@@ -29,7 +29,10 @@ class Server:
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self._flags = flags
-        self._environment = {name.upper(): value for name, value in environment.items()}
+        # What has {port} in it means the port of this very server.
+        self._environment = {
+            name.upper(): value.replace("{port}", str(self.port)) for name, value in environment.items()
+        }
         self._log = tempfile.NamedTemporaryFile("w+", prefix="holdfast-", suffix=".log")  # noqa: SIM115
         self.process: subprocess.Popen[bytes] | None = None
 

@@ -44,6 +44,9 @@ def another(**given: str) -> str:
     return BOOKING.format(**fields)
 
 
+# Some bytes, in the words of either dialect.
+BYTES = "(SELECT log_hash FROM pools LIMIT 1)"
+
 VIOLATIONS: dict[str, tuple[str, str | None]] = {
     "pool_key_once": ("UPDATE pools SET key = 'chair', org = 'default'", "pools.org, pools.key"),
     "no_oversell": ("UPDATE pools SET overflow = open_size + 1 WHERE id = {pool}", None),
@@ -94,6 +97,16 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
     "key_role": ("UPDATE api_keys SET role = 'emperor'", None),
     "member_email_once": (MEMBER.format(email="email", name="'Eve'"), "members.org, members.email"),
     "member_name_once": (MEMBER.format(email="'eve@example.org'", name="name"), "members.org, members.name"),
+    "passkey_once": (
+        """INSERT INTO passkeys VALUES
+        ('k1', 'm', {bytes}, {bytes}, 0, 'a', 0, 0), ('k2', 'm', {bytes}, {bytes}, 0, 'b', 0, 0)""",
+        "passkeys.credential",
+    ),
+    "challenge_purpose": ("INSERT INTO challenges VALUES ({bytes}, 'chat', '', 0)", None),
+    "one_identity": (
+        "INSERT INTO identities VALUES ('o', 'https://x', '1', 'm', 0), ('o', 'https://x', '2', 'm', 0)",
+        "identities.member, identities.issuer",
+    ),
     "member_role": ("UPDATE members SET role = 'public'", None),
 }
 
@@ -134,7 +147,7 @@ async def refused(ask: Ask, hf: Holdfast, statement: str) -> Exception:
     """Run a statement that must fail; how it failed."""
     [(pool_id,)] = await ask("SELECT id FROM pools WHERE key = 'chair'")
     with pytest.raises((sqlite3.Error, asyncpg.PostgresError)) as caught:
-        await ask(statement.replace("{pool}", str(pool_id)))
+        await ask(statement.replace("{pool}", str(pool_id)).replace("{bytes}", BYTES))
     return caught.value
 
 

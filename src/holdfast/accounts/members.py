@@ -44,7 +44,7 @@ class Invitation(msgspec.Struct, frozen=True):
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A member of staff. `state` is invited until they have a password, then active."""
+    """A member of staff. `state` is invited until they have a password or have signed in, then active."""
 
     id: str
     org: str
@@ -166,6 +166,9 @@ class Members:
             if refused := await _taken(tx, org, row[0], row[1], besides=member):
                 return refused
             await tx.run("change_member", org, member, *row)
+            if row[0] != was.email:
+                # Who they are at a provider was found by the e-mail that they had.
+                await tx.rows("drop_identities", member)
             return member
 
         said = ("change_member", member, email, name, role)
@@ -181,7 +184,8 @@ class Members:
             # The member first: who is just signing in waits for it, and then finds nobody.
             if not await tx.rows("drop_member", org, member):
                 return unknown("member", member)
-            await tx.run("drop_sessions", member)
+            for everything in ("drop_sessions", "drop_passkeys", "drop_identities"):
+                await tx.rows(everything, member)
             return member
 
         said = ("remove_member", member)
@@ -224,6 +228,12 @@ async def find(reader: Reader, org: str, member: object) -> Known | None:
     return known if known is not None and known.member.org == org else None
 
 
+async def has_password(store: Store, member: str) -> bool:
+    """Whether they can sign in with a password; who came from a provider has none."""
+    found = await store.reader().rows("member_by_id", member)
+    return bool(found) and known_of(found[0]).password is not None
+
+
 async def end_sessions(store: Store, member: str, now: Instant) -> int:
     """End all sessions of a member; how many there were."""
     tx = await store.begin()
@@ -246,7 +256,7 @@ def known_of(row: Row) -> Known:
         email=email,
         name=name,
         role=role,
-        state="active" if has_password else "invited",
+        state="active" if has_password or signed_in_at is not None else "invited",
         created_at=to_datetime(created_at),
         signed_in_at=optional_datetime(signed_in_at),
     )

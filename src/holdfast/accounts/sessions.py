@@ -180,24 +180,26 @@ class Sessions:
                 return Started(before, token)
             # What has ended does not come to life again.
             token = self._token(known.member.id, None)
-        started = await self._insert(known, known.password, _digest(token))
+        async with self._writing() as tx:
+            started = await self.begin(tx, known.member, "start_session", known.password, token=token)
+            await tx.commit()
         if started is not None and self._hashing.is_outdated(known.password):
             hashed = await self._hashing.hashed(password)
             async with self._writing() as tx:
                 await tx.rows("change_password", known.member.id, known.password, hashed)
                 await tx.commit()
-        return None if started is None else Started(started, token)
+        return started
 
-    async def _insert(self, known: Known, password: str, digest: bytes) -> Session | None:
-        """A new session, unless the password was changed meanwhile."""
-        now = self._clock.now()
-        async with self._writing() as tx:
-            if not await tx.rows("start_session", digest, known.member.id, password, now):
-                return None
-            await tx.run("note_sign_in", known.member.id, now)
-            await tx.commit()
-        member = msgspec.structs.replace(known.member, state="active", signed_in_at=to_datetime(now))
-        return Session(digest, member, now, now)
+    async def begin(
+        self, tx: Transaction, member: Member, start: str, *proof: str, token: str = ""
+    ) -> Started | None:
+        """A new session, if what proved them still does: `start` is the query that sees to it."""
+        token, now = token or self._token(member.id, None), self._clock.now()
+        if not await tx.rows(start, _digest(token), member.id, *proof, now):
+            return None
+        await tx.run("note_sign_in", member.id, now)
+        member = msgspec.structs.replace(member, state="active", signed_in_at=to_datetime(now))
+        return Started(Session(_digest(token), member, now, now), token)
 
     def _token(self, member: str, request: str | None) -> str:
         raw = secrets.token_bytes(32)

@@ -15,6 +15,7 @@ from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
     from holdfast.accounts.members import Member, Members
+    from holdfast.accounts.passkeys import Passkey
     from holdfast.core.refusals import Refusal
     from holdfast.library import Holdfast
 
@@ -140,6 +141,50 @@ def sign_out(email: Email, org: Org = "default", database: Database = None, as_j
     desk.serve(database, as_json, _of(org, email, lambda members, it: members.sign_out(org, it.id)), told)
 
 
+@app.command(epilog=examples("holdfast staff passkeys eve@example.org"))
+def passkeys(email: Email, org: Org = "default", database: Database = None, as_json: Json = False) -> None:
+    """List the passkeys that a member of staff can sign in with."""
+
+    async def ask(hf: Holdfast) -> list[Passkey] | Refusal:
+        from holdfast.accounts.passkeys import passkeys_of
+        from holdfast.core.refusals import Refusal
+
+        found = await _members(hf).by_email(org, email)
+        return found if isinstance(found, Refusal) else await passkeys_of(hf.store, found.id)
+
+    async def told(hf: Holdfast, found: list[Passkey]) -> str:
+        rows = [(it.id, clean(it.name), _moment(it.created_at), _last(it.used_at)) for it in found]
+        return columns(rows, ("passkey", "name", "made", "last used")) or f"{clean(email)} has no passkeys."
+
+    desk.serve(database, as_json, ask, told)
+
+
+@app.command(epilog=examples("holdfast staff remove-passkey eve@example.org k0123456789abcdef"))
+def remove_passkey(
+    email: Email,
+    passkey: Annotated[str, typer.Argument(metavar="PASSKEY", help="Its id, as `staff passkeys` lists it.")],
+    org: Org = "default",
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Remove a passkey of a member of staff.
+
+    Their sessions stay. If the device is lost, sign them out as well: `holdfast staff sign-out`.
+    """
+
+    async def ask(hf: Holdfast) -> str | Refusal:
+        from holdfast.accounts.passkeys import remove_passkey
+        from holdfast.core.refusals import Refusal
+
+        found = await _members(hf).by_email(org, email)
+        return found if isinstance(found, Refusal) else await remove_passkey(hf.store, found.id, passkey)
+
+    async def told(hf: Holdfast, removed: str) -> str:
+        return f"Removed {removed}: nobody signs in with it any more."
+
+    desk.serve(database, as_json, ask, told)
+
+
 @app.command(epilog=examples("holdfast staff remove eve@example.org"))
 def remove(email: Email, org: Org = "default", database: Database = None, as_json: Json = False) -> None:
     """Remove a member of staff. The log keeps the name."""
@@ -202,7 +247,11 @@ async def _invited(hf: Holdfast, it: Member) -> str:
 
 
 def _seen(member: Member) -> str:
-    return _moment(member.signed_in_at) if member.signed_in_at else "never"
+    return _last(member.signed_in_at)
+
+
+def _last(at: datetime | None) -> str:
+    return _moment(at) if at else "never"
 
 
 def _moment(at: datetime) -> str:

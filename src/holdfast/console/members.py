@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from holdfast.accounts.members import ROLES, Member
+from holdfast.accounts.passkeys import passkeys_of, remove_passkey
 from holdfast.console import tabs
 from holdfast.console.calls import Call
 from holdfast.console.page import ADMINS, Page
@@ -15,6 +16,12 @@ from holdfast.pages.answers import Answer
 
 HERE: Final = f"{tabs.HOME}/members"
 _SHOWN: Final = 1_000
+_TOLD: Final = {
+    "change": "member_changed",
+    "invite": "member_changed",
+    "sign-out": "member_signed_out",
+    "remove-passkey": "passkey_removed",
+}
 
 
 async def look(call: Call) -> Answer:
@@ -69,6 +76,7 @@ async def _one(call: Call, member: Member, refused: object = None, *, invited: b
         refused=refused,
         person=member,
         roles=ROLES,
+        passkeys=await passkeys_of(call.hf.store, member.id),
         is_me=member.id == call.access.key,
         link=_link(call, member) if invited else "",
     )
@@ -87,6 +95,8 @@ async def act(call: Call) -> Answer:
         answer = await members.invite(org, name, idempotency_key=key)
     elif what == "sign-out":
         answer = await members.sign_out(org, name)
+    elif what == "remove-passkey":
+        answer = await remove_passkey(call.hf.store, name, form.get("id", ""))
     elif what == "remove":
         answer = await members.remove(org, name, idempotency_key=key)
     else:
@@ -98,7 +108,7 @@ async def act(call: Call) -> Answer:
         return await _one(call, answer, invited=True)
     if what == "remove":
         return call.to(HERE, told="member_removed")
-    return call.to(f"{HERE}/{name}", told="member_changed" if what == "change" else "member_signed_out")
+    return call.to(f"{HERE}/{name}", told=_TOLD[what])
 
 
 async def back(call: Call) -> Answer:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from holdfast.accounts.members import has_password
+from holdfast.accounts.passkeys import passkeys_of
 from holdfast.accounts.passwords import LENGTH_MIN
-from holdfast.console import keys, members, own_words, places, tabs, webhooks
+from holdfast.console import keys, members, own_words, passkeys, places, tabs, webhooks
 from holdfast.console.calls import Call
 from holdfast.console.page import READERS, Page
 from holdfast.core.refusals import Refusal
 from holdfast.http.limits import slow_down
-from holdfast.http.problems import Problem
 from holdfast.pages.answers import Answer
 
 HERE: Final = tabs.HOME
@@ -21,22 +22,25 @@ async def look(call: Call) -> Answer:
 
 
 async def _show(call: Call, refused: Refusal | None = None) -> Answer:
-    assert call.access.session is not None
-    session = await call.service.sessions.one(call.access.session, used_at=call.now)
-    if session is None:
-        raise Problem("unauthenticated", "This session is over.")
+    session, found = await passkeys.mine(call), call.service.passkeys
     return await tabs.show(
-        call, "you.html", "you", here=HERE, refused=refused, me=session.member, length_min=LENGTH_MIN
+        call,
+        "you.html",
+        "you",
+        here=HERE,
+        refused=refused,
+        me=session.member,
+        length_min=LENGTH_MIN,
+        has_password=await has_password(call.hf.store, session.member.id),
+        passkeys=await passkeys_of(call.hf.store, session.member.id),
+        can_add="" if found is None else "yes" if found.is_fresh(session) else "later",
     )
 
 
 async def change_password(call: Call) -> Answer:
     """One's other sessions end with the old password."""
     service = call.service
-    assert call.access.session is not None
-    session = await service.sessions.one(call.access.session, used_at=call.now)
-    if session is None:
-        raise Problem("unauthenticated", "This session is over.")
+    session = await passkeys.mine(call)
     if service.passwords.is_crowded:
         raise slow_down(1)
     with service.attempts.attempt(session.member.id, call.address, call.now) as attempt:
@@ -59,6 +63,7 @@ async def back(call: Call) -> Answer:
 PAGES: Final = (
     Page(HERE, "console_settings", look),
     Page(f"{HERE}/password", "console_password", back, change_password, READERS, READERS),
+    *passkeys.PAGES,
     *members.PAGES,
     *keys.PAGES,
     *webhooks.PAGES,

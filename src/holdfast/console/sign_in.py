@@ -18,6 +18,7 @@ from holdfast.http.problems import Problem
 from holdfast.library import ORG
 from holdfast.pages.answers import Answer
 
+HERE: Final = "/console/sign-in"
 HOME: Final = "/console/pools"
 # Where one wanted to go before signing in: a page of the console, and nothing else.
 _NEXT: Final = re.compile(r"/console(/[A-Za-z0-9_~%-][A-Za-z0-9._~%-]*)*(\?[A-Za-z0-9._~%=&+-]*)?")
@@ -28,23 +29,27 @@ async def home(call: Call) -> Answer:
 
 
 async def look(call: Call) -> Answer:
-    return await _form(call, 200, call.query.get("told", ""))
+    return await form(call, 200, call.query.get("told", ""))
 
 
-async def _form(call: Call, status: int, told: str, email: str = "", org: str = ORG) -> Answer:
+async def form(call: Call, status: int, told: str, email: str = "", org: str = ORG) -> Answer:
+    """The page to sign in at, with every way in that there is."""
+    provider = call.service.provider
     return await call.show(
         "sign_in.html",
         "",
-        here="/console/sign-in",
+        here=HERE,
         status=status,
         told=told,
         email=email,
         org=call.query.get("org", org),
-        next=_next(call),
+        next=next_of(call),
+        passkeys=call.service.passkeys is not None,
+        provider=provider.settings.button if provider is not None else "",
     )
 
 
-def _next(call: Call) -> str:
+def next_of(call: Call) -> str:
     asked = call.form.get("next") or call.query.get("next", "")
     return asked if _NEXT.fullmatch(asked) else ""
 
@@ -54,13 +59,18 @@ async def send(call: Call) -> Answer:
     try:
         started = await _started(call, email, org)
     except Problem as problem:
-        if problem.code != "too_many_requests":
-            raise
-        answer = await _form(call, problem.status, problem.code, email, org)
-        return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *problem.headers))
+        return await slowed_down(call, problem, email, org)
     if started is None:
-        return await _form(call, 401, "wrong_password", email, org)
-    return _begun(call, started, _next(call) or HOME)
+        return await form(call, 401, "wrong_password", email, org)
+    return begun(call, started, next_of(call))
+
+
+async def slowed_down(call: Call, problem: Problem, email: str = "", org: str = ORG) -> Answer:
+    """The page once more, for who has tried too often. Any other problem is raised on."""
+    if problem.code != "too_many_requests":
+        raise problem
+    answer = await form(call, problem.status, problem.code, email, org)
+    return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *problem.headers))
 
 
 async def _started(call: Call, email: str, org: str) -> Started | None:
@@ -78,8 +88,9 @@ def _not_crowded(call: Call) -> None:
         raise slow_down(1)
 
 
-def _begun(call: Call, started: Started, path: str) -> Answer:
-    path, _, query = path.partition("?")
+def begun(call: Call, started: Started, path: str = "") -> Answer:
+    """Signed in: on to where one wanted to go."""
+    path, _, query = (path or HOME).partition("?")
     answer = call.to(path, **dict(parse_qsl(query)))
     kept = cookies.kept(started.token, call.service.settings.session_max_s, secure=call.secure)
     return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *kept))
@@ -94,7 +105,7 @@ async def sign_out(call: Call) -> Answer:
         everywhere = call.form.get("everywhere") == "yes"
         await (sessions.end_all(session.member.id) if everywhere else sessions.end(session))
     call.service.doorkeeper.forget()
-    answer = call.to("/console/sign-in", told="signed_out")
+    answer = call.to(HERE, told="signed_out")
     forgotten = cookies.kept("", 0, secure=call.secure)
     return Answer(answer.status, answer.body, answer.media_type, (*answer.headers, *forgotten))
 
@@ -129,12 +140,12 @@ async def accept(call: Call) -> Answer:
     if started is None:
         return await _invited(call, 404, "invitation_over")
     call.service.doorkeeper.forget()
-    return _begun(call, started, HOME)
+    return begun(call, started)
 
 
 PAGES: Final = (
     Page("/console", "console", home),
-    Page("/console/sign-in", "console_sign_in", look, send, ANYBODY, ANYBODY),
+    Page(HERE, "console_sign_in", look, send, ANYBODY, ANYBODY),
     Page("/console/sign-out", "console_sign_out", home, sign_out, READERS, READERS),
     Page("/console/invitation/{token}", "console_invitation", invitation, accept, ANYBODY, ANYBODY),
 )

@@ -27,6 +27,7 @@ from holdfast.console import (
     pools,
     settings,
     sign_in,
+    sign_on,
     uploads,
 )
 from holdfast.console.calls import Call, guarded
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 PAGES: Final = (
     *sign_in.PAGES,
+    *sign_on.PAGES,
     *pools.PAGES,
     *new_pool.PAGES,
     *pool.PAGES,

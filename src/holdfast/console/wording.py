@@ -10,7 +10,15 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from holdfast.messages.languages import catalogue
 
 # The files that a page of the console may link to, by the names that templates call them by.
-FILES: Final = ("palette.css", "console.css", "records.css", "pages.js", "console.js", "icon.svg")
+FILES: Final = (
+    "palette.css",
+    "console.css",
+    "records.css",
+    "pages.js",
+    "console.js",
+    "passkeys.js",
+    "icon.svg",
+)
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""Attempts at guessing a password, kept few: by account and address, by account, and by address.
+"""Attempts at signing in, kept few: by account and address, by account, and by address.
 
 Who signs in gets the attempt back, so only what fails counts. They are counted in this process: where several
 serve, there are as many times more. At one address an account soon has to wait for long; from all addresses
@@ -19,6 +19,8 @@ from holdfast.http.limits import Buckets, slow_down, whose
 _BY_BOTH: Final = (5, 60)
 _BY_ACCOUNT: Final = (30, 10)
 _BY_ADDRESS: Final = (50, 2)
+# The same for what is begun: challenges, which the database keeps, and ways to a provider.
+_BEGUN: Final = (50, 2)
 
 
 class Attempt:
@@ -31,9 +33,14 @@ class Attempts:
     """The tries of late."""
 
     def __init__(self) -> None:
-        self._both, self._accounts, self._addresses = (
-            Buckets(1 / every_s, burst) for burst, every_s in (_BY_BOTH, _BY_ACCOUNT, _BY_ADDRESS)
+        self._both, self._accounts, self._addresses, self._begun = (
+            Buckets(1 / every_s, burst) for burst, every_s in (_BY_BOTH, _BY_ACCOUNT, _BY_ADDRESS, _BEGUN)
         )
+
+    def begin(self, address: str, now: Instant) -> None:
+        """Somebody begins to sign in another way than by password. Raises a Problem if they did too often."""
+        if wait := self._begun.take(whose(address), now / 1000):
+            raise slow_down(wait)
 
     @contextmanager
     def attempt(self, account: Hashable, address: str, now: Instant) -> Iterator[Attempt]:

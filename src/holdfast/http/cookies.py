@@ -24,11 +24,11 @@ def is_secure(scope: Mapping[str, Any], settings: Settings) -> bool:
     return scope["scheme"] == "https" or settings.base_url.startswith("https:")
 
 
-def token_in(header: bytes | None, *, secure: bool) -> str | None:
-    """The session's token among a request's cookies."""
+def token_in(header: bytes | None, *, secure: bool, cookie: str = NAME) -> str | None:
+    """The session's token among a request's cookies, or what another cookie of ours says."""
     if header is None:
         return None
-    wanted = _name(secure)
+    wanted = _name(cookie, secure)
     for pair in header.decode("latin-1").split(";"):
         name, _, value = pair.strip().partition("=")
         if name == wanted and value:
@@ -36,17 +36,17 @@ def token_in(header: bytes | None, *, secure: bool) -> str | None:
     return None
 
 
-def kept(token: str, age_s: int, *, secure: bool) -> tuple[tuple[bytes, bytes], ...]:
+def kept(token: str, age_s: int, *, secure: bool, cookie: str = NAME) -> tuple[tuple[bytes, bytes], ...]:
     """The header that has the browser keep a token; with an age of 0 it forgets it."""
-    parts = [f"{_name(secure)}={token}", "Path=/", f"Max-Age={age_s}", "HttpOnly", "SameSite=Lax"]
+    parts = [f"{_name(cookie, secure)}={token}", "Path=/", f"Max-Age={age_s}", "HttpOnly", "SameSite=Lax"]
     if secure:
         parts.append("Secure")
     return ((b"set-cookie", "; ".join(parts).encode()),)
 
 
-def _name(secure: bool) -> str:
+def _name(cookie: str, secure: bool) -> str:
     """Over https no other host and no plain page can set a cookie of this name."""
-    return f"__Host-{NAME}" if secure else NAME
+    return f"__Host-{cookie}" if secure else cookie
 
 
 def must_be_from_here(headers: Mapping[bytes, bytes], settings: Settings) -> None:

@@ -19,7 +19,10 @@ from typing import Any, Final, Protocol
 from starlette.routing import Route, Router
 
 from holdfast import tokens
+from holdfast.accounts.identities import Identities
 from holdfast.accounts.members import Members
+from holdfast.accounts.oidc import provider_of
+from holdfast.accounts.passkeys import Passkeys, site_of
 from holdfast.accounts.passwords import Passwords
 from holdfast.accounts.sessions import Limits, Sessions
 from holdfast.clock import Clock, TestClock
@@ -93,6 +96,9 @@ class Service:
         self.keys: Keys
         self.members: Members
         self.sessions: Sessions
+        self.identities: Identities
+        self.passkeys: Passkeys | None = None
+        self.provider = provider_of(settings)
         self.passwords = Passwords()
         self.attempts = Attempts()
         self.doorkeeper: Doorkeeper
@@ -159,6 +165,9 @@ class Service:
             self.members = Members(hf.store, hf.clock, hf.secret)
             limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
             self.sessions = Sessions(hf.store, hf.clock, hf.secret, self.passwords, limits)
+            if site := site_of(self.settings.site):
+                self.passkeys = Passkeys(hf.store, hf.clock, self.sessions, site)
+            self.identities = Identities(hf.store, hf.clock, self.sessions)
             self.doorkeeper = Doorkeeper(self.keys, self.sessions, hf.clock)
             self.doorkeeper.start()
             stack.push_async_callback(self.doorkeeper.close)

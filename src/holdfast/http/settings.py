@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Final, Self
 
 from holdfast.config import database_url
@@ -44,6 +44,21 @@ class Settings:
     """Origins of web sites whose scripts may ask, with commas between them."""
     proxies: str = ""
     """Addresses of proxies whose X-Forwarded-For is believed, with commas between them."""
+    oidc_issuer: str = ""
+    """The identity provider that members may sign in with, by OpenID Connect; without one, none."""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = field(default="", repr=False)
+    oidc_org: str = "default"
+    """Of which org those are a member who come from there."""
+    oidc_claim: str = "email"
+    """What says who they are: `email` is a member's e-mail, any other claim their name."""
+    oidc_trust_email: bool = False
+    """Whether an e-mail is theirs of which the provider does not say whether it was verified."""
+    oidc_new_members: str = ""
+    """The role of who is not a member yet, `staff` or `read`; without one they stay outside."""
+    oidc_button: str = ""
+    oidc_to_private: bool = False
+    """Whether the provider may be at a private address, and without https."""
 
     @property
     def site(self) -> str:
@@ -55,13 +70,13 @@ class Settings:
     def read(cls, *, database: str | None = None, **given: object) -> Self:
         """From what was said, else from the environment, else as above. Raises SettingsWrong."""
         values: dict[str, object] = {"database": database_url(database)}
-        for field in fields(cls):
-            if field.name == "database":
+        for it in fields(cls):
+            if it.name == "database":
                 continue
-            if given.get(field.name) is not None:
-                values[field.name] = given[field.name]
-            elif text := os.environ.get(_PREFIX + field.name.upper()):
-                values[field.name] = _parsed(field.name, text, field.type)
+            if given.get(it.name) is not None:
+                values[it.name] = given[it.name]
+            elif text := os.environ.get(_PREFIX + it.name.upper()):
+                values[it.name] = _parsed(it.name, text, it.type)
         return cls(**values)  # type: ignore[arg-type]
 
 

@@ -22,6 +22,7 @@ _FILES: Final = {
     "console.css": "holdfast.console",
     "records.css": "holdfast.console",
     "console.js": "holdfast.console",
+    "passkeys.js": "holdfast.console",
 }
 _TYPES: Final = {
     "css": b"text/css; charset=utf-8",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.webhook.guard import Guard
-from holdfast.unlogged import unlogged
+from holdfast.notifiers.webhook.pinned import Pinned
 
 _TIMEOUT_S: Final = 15.0
 _GONE: Final = 410
@@ -22,35 +21,21 @@ class WebhookNotifier:
     """POSTs messages to the addresses that an org has given. Any answer but a 2xx means: again, later."""
 
     def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-        self._trusted: ssl.SSLContext | None = None
+        self._pinned = Pinned(guard)
 
     async def send(self, message: Outgoing) -> None:
         # Only those who have webhooks pay for importing it.
         import httpx2
 
         parts = urlsplit(message.address)
-        if parts.scheme != "https" and not self._guard.allows_private:
+        if parts.scheme != "https" and not self._pinned.guard.allows_private:
             raise Permanent("a webhook needs an https address")
-        # Reading the certificates takes a while, so it is done once.
-        self._trusted = self._trusted or httpx2.create_ssl_context()
         body = msgspec.json.encode(message.payload)
         try:
             async with asyncio.timeout(_TIMEOUT_S):
-                address = await self._guard.resolve(message.address)
-                url = httpx2.URL(message.address)
-                headers = signed(message, body) | {"Host": url.netloc.decode()}
-                pinned = url.copy_with(host=address)
-                # A proxy would resolve the name itself, and a redirect would lead where we have not looked.
-                options: dict[str, Any] = {"verify": self._trusted, "timeout": None}
-                async with httpx2.AsyncClient(trust_env=False, follow_redirects=False, **options) as client:
-                    extensions = {"sni_hostname": url.host}
-                    request = client.build_request(
-                        "POST", pinned, content=body, headers=headers, extensions=extensions
-                    )
-                    with unlogged():
-                        answer = await client.send(request, stream=True)
-                    await answer.aclose()
+                asked = self._pinned.ask("POST", message.address, signed(message, body), body)
+                async with asked as answer:
+                    pass
         except TimeoutError as error:
             raise Temporary(f"no answer within {_TIMEOUT_S:.0f} s") from error
         except (httpx2.HTTPError, OSError) as error:

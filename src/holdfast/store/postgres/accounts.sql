@@ -42,9 +42,11 @@ WHERE id = $1 AND invitation = $2 AND invited_until > $3 RETURNING 1;
 UPDATE members SET password = $3, invited_until = NULL WHERE id = $1 AND password IS NOT DISTINCT FROM $2 RETURNING 1;
 
 -- name: start_session
--- Only with the password that was looked at: it may have been changed meanwhile, and all sessions ended.
+-- Only with the password that was looked at: it may have been changed meanwhile, and all sessions ended. The lock
+-- is the one that note_sign_in needs: two who sign in at once would wait for each other if they shared a weaker one.
 INSERT INTO sessions (digest, member, created_at, used_at)
-SELECT $1::bytea, m.id, $4::bigint, $4::bigint FROM members AS m WHERE m.id = $2 AND m.password = $3 FOR SHARE
+SELECT $1::bytea, m.id, $4::bigint, $4::bigint FROM members AS m WHERE m.id = $2 AND m.password = $3
+FOR NO KEY UPDATE
 RETURNING 1;
 
 -- name: note_sign_in

@@ -1,5 +1,5 @@
 -- The whole schema on PostgreSQL, to be read: what the migrations add up to. A test compares the two, so a new
--- migration changes this file too.
+-- migration changes this file too. Members and their ways in are in schema_accounts.sql.
 --
 -- The schema of Holdfast on PostgreSQL. Instants are milliseconds since 1970 UTC; texts of JSON are
 -- written by Holdfast alone. Constraints carry the names of the promises they keep.
@@ -334,38 +334,6 @@ CREATE TRIGGER stream_pool_made AFTER INSERT ON pools FOR EACH ROW EXECUTE FUNCT
 
 CREATE TRIGGER stream_pool_changed AFTER UPDATE OF log_seq ON pools FOR EACH ROW
 WHEN (new.log_seq > old.log_seq) EXECUTE FUNCTION holdfast_stream();
-
--- Members of staff, each of one org. A password is kept as Argon2 has it; an invitation's token is derived from
--- the id and the number of the invitation, as the tokens of links are.
-CREATE TABLE members (
-    id TEXT NOT NULL PRIMARY KEY,
-    org TEXT NOT NULL,
-    email TEXT NOT NULL,
-    name TEXT NOT NULL,
-    role TEXT NOT NULL,
-    password TEXT,
-    invitation BIGINT NOT NULL,
-    invited_until BIGINT,
-    created_at BIGINT NOT NULL,
-    signed_in_at BIGINT,
-    CONSTRAINT member_email_once UNIQUE (org, email),
-    CONSTRAINT member_name_once UNIQUE (org, name),
-    CONSTRAINT member_role CHECK (role IN ('admin', 'staff', 'read'))
-);
-
-CREATE INDEX member_org ON members (org, id);
-
--- Who is signed in: only a hash of what the browser has is kept.
-CREATE TABLE sessions (
-    digest BYTEA NOT NULL PRIMARY KEY,
-    member TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    used_at BIGINT NOT NULL,
-    ended_at BIGINT
-);
-
-CREATE INDEX session_of_member ON sessions (member);
-CREATE INDEX session_made ON sessions (created_at);
 
 -- Whose web sites may show an org's pages in a frame.
 CREATE TABLE embed_origins (

@@ -1,0 +1,90 @@
+"""Which member somebody is whom a provider has proved, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast.accounts.identities import Identities
+from holdfast.accounts.members import Members
+from holdfast.accounts.oidc import Claimed, OidcSettings
+from holdfast.accounts.passwords import Passwords
+from holdfast.accounts.sessions import Sessions, Started
+from tests.database import ask, opened
+
+ISSUER = "https://id.example.org"
+
+
+def settings(**given: Any) -> OidcSettings:
+    said = {"issuer": ISSUER, "client_id": "x", "client_secret": "", "org": "default", "claim": "email"}
+    said |= {"button": "x"}
+    return OidcSettings(**{"trusts_email": False, "new_role": "", "to_private": False, **said, **given})
+
+
+def claimed(subject: str = "1", email: str = "olga@example.org", name: str = "") -> Claimed:
+    return Claimed(ISSUER, subject, email, name)
+
+
+def identities_of(hf: Holdfast) -> Identities:
+    return Identities(hf.store, hf.clock, Sessions(hf.store, hf.clock, hf.secret, Passwords()))
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        members = Members(hf.store, hf.clock, hf.secret)
+        for org in ("default", "theirs"):
+            granted(await members.add(org, "olga@example.org", "Olga", "admin"))
+        yield hf
+
+
+def org_of(started: Started | None) -> str:
+    assert started is not None
+    return started.session.member.org
+
+
+async def test_the_e_mail_finds_the_member_of_the_org_and_the_subject_keeps_them(hf: Holdfast) -> None:
+    identities = identities_of(hf)
+    assert org_of(await identities.sign_in(claimed(), settings())) == "default"
+    assert org_of(await identities.sign_in(claimed(), settings(org="theirs"))) == "theirs"
+    assert await identities.sign_in(claimed("2"), settings()) is None
+    started = await identities.sign_in(claimed("1", ""), settings())
+    assert started is not None
+    assert started.session.member.state == "active"
+    for nobody in (claimed("3", ""), claimed("3", "no e-mail"), claimed("", "olga@example.org")):
+        assert await identities.sign_in(nobody, settings(new_role="staff")) is None
+
+
+async def test_another_claim_finds_the_member_by_name(hf: Holdfast) -> None:
+    identities, by_name = identities_of(hf), settings(claim="preferred_username")
+    assert await identities.sign_in(claimed(name="olga"), by_name) is None
+    # The e-mail does not count then.
+    assert await identities.sign_in(claimed(name=""), by_name) is None
+    assert await identities.sign_in(claimed(name="Olga"), by_name) is not None
+
+
+async def test_who_comes_twice_at_once_is_made_once(hf: Holdfast, database_url: str) -> None:
+    zoe, allowed = claimed("zoe", "zoe@example.org", "Zoe"), settings(new_role="read")
+    async with opened(database_url, migrate=False) as other:
+        both = [identities_of(hf), identities_of(other)] * 3
+        started = await asyncio.gather(*[it.sign_in(zoe, allowed) for it in both])
+    assert all(started)
+    found = await ask(
+        database_url, "SELECT name, role, password FROM members WHERE email = 'zoe@example.org'"
+    )
+    assert found == [("Zoe", "read", None)]
+    assert await ask(database_url, "SELECT count(*) FROM identities") == [(1,)]
+
+
+async def test_who_is_removed_leaves_nothing_behind(hf: Holdfast, database_url: str) -> None:
+    identities, members = identities_of(hf), Members(hf.store, hf.clock, hf.secret)
+    zoe = claimed("zoe", "zoe@example.org", "Zoe")
+    started = await identities.sign_in(zoe, settings(new_role="staff"))
+    assert started is not None
+    granted(await members.remove("default", started.session.member.id))
+    assert await ask(database_url, "SELECT count(*) FROM identities") == [(0,)]
+    assert await identities.sign_in(zoe, settings()) is None
