@@ -28,6 +28,12 @@ class Idp:
     def __init__(self) -> None:
         self.base = ""
         self.now = 0
+        self._codes: dict[str, dict[str, str]] = {}
+        self.rotate()
+        self.reset()
+
+    def reset(self) -> None:
+        """As it is in the beginning, with the keys that it has."""
         self.who = {"sub": "olga-1", "email": "olga@example.org", "email_verified": True, "name": "Olga O."}
         self.claims: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
@@ -36,8 +42,6 @@ class Idp:
         self.refuses = False
         self.is_broken = False
         self.asked: list[str] = []
-        self._codes: dict[str, dict[str, str]] = {}
-        self.rotate()
 
     def rotate(self) -> None:
         """From now on it signs with another key; the one before is not published any more."""
@@ -75,9 +79,15 @@ class Idp:
     def token(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
         """As a provider should: the client must be known, the code new, and the verifier fit."""
         asked = self._codes.pop(form.get("code", ""), None)
-        known = base64.b64encode(b"seats%20at%20the%20mill:a%20secret%3A%20of%20%25both").decode()
+        known = (
+            f"Basic {base64.b64encode(b'seats%20at%20the%20mill:a%20secret%3A%20of%20%25both').decode()}",
+            None,
+        )
+        if "token_endpoint_auth_methods_supported" in self.document:
+            known = ("", (CLIENT, SECRET))
+        said = (form["client_id"], form["client_secret"]) if "client_id" in form else None
         challenge = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
-        if authorization != f"Basic {known}":
+        if (authorization, said) != known:
             return 401, {"error": "invalid_client"}
         if (
             asked is None
@@ -88,8 +98,8 @@ class Idp:
             return 400, {"error": "invalid_grant"}
         claims = {"iss": self.base, "aud": CLIENT, "iat": self.now, "exp": self.now + 300}
         claims |= {"nonce": asked["nonce"], **self.who, **self.claims}
-        said = {name: value for name, value in claims.items() if value is not None}
-        return 200, {"id_token": self._signed(said), "access_token": "a", "token_type": "Bearer"}
+        claims = {name: value for name, value in claims.items() if value is not None}
+        return 200, {"id_token": self._signed(claims), "access_token": "a", "token_type": "Bearer"}
 
     def _signed(self, claims: dict[str, Any]) -> str:
         if self.algorithm in ("none", "HS256"):

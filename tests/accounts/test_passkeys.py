@@ -11,7 +11,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from holdfast import Holdfast, Refusal, granted
-from holdfast.accounts.challenges import LIVES
+from holdfast.accounts.challenges import ADD, LIVES, NOBODY, SIGN_IN, Challenges
 from holdfast.accounts.members import Members
 from holdfast.accounts.passkeys import FRESH, Passkey, Passkeys, passkeys_of, remove_passkey, site_of
 from holdfast.accounts.passwords import Passwords
@@ -113,6 +113,15 @@ async def test_a_challenge_is_over_in_minutes(node: Node, database_url: str) -> 
     # The next one tidies up behind it.
     assert await node.used(device) is not None
     assert await ask(database_url, "SELECT count(*) FROM challenges") == [(0,)]
+
+
+async def test_a_challenge_is_for_one_purpose_and_one_member(node: Node) -> None:
+    challenges = Challenges(node.hf.store, node.hf.clock)
+    made = await challenges.put(ADD, "m1")
+    for purpose, member in ((SIGN_IN, "m1"), (ADD, "m2"), (ADD, NOBODY)):
+        assert not await challenges.take(made, purpose, member)
+    assert await challenges.take(made, ADD, "m1")
+    assert not await challenges.take(made, ADD, "m1")
 
 
 async def test_a_counter_that_goes_back_is_a_copy(node: Node) -> None:

@@ -22,10 +22,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+from holdfast import inputs
 from holdfast.accounts.provider import NotProven, Provided, ProviderDown, SignOnFailed
 from holdfast.core.model import Instant
 from holdfast.errors import SettingsWrong
-from holdfast.keys import READ, STAFF
+from holdfast.keys import READ, STAFF, checked_org
 
 if TYPE_CHECKING:
     from holdfast.http.settings import Settings
@@ -64,6 +65,10 @@ def provider_of(settings: Settings) -> Provider | None:
         raise SettingsWrong("HOLDFAST_OIDC_ISSUER must be an https address")
     if not settings.oidc_client_id:
         raise SettingsWrong("HOLDFAST_OIDC_ISSUER needs HOLDFAST_OIDC_CLIENT_ID")
+    try:
+        checked_org(settings.oidc_org)
+    except inputs.Bad as bad:
+        raise SettingsWrong(f"HOLDFAST_OIDC_ORG: {bad.refusal.sentence}") from bad
     if settings.oidc_new_members not in ("", STAFF, READ):
         # An admin is made by an admin, never by who has an account elsewhere.
         raise SettingsWrong("HOLDFAST_OIDC_NEW_MEMBERS must be staff or read, or nothing")

@@ -1,7 +1,7 @@
 """Every page of the console, and the way to one: who is signed in, may they, the form and its token.
 
-GET and HEAD never change anything. What a form asks for must come from a page of ours, as the browser tells,
-and repeat the session's CSRF token.
+GET and HEAD never change anything, but for the way back from a provider (`sign_on`). What a form asks for
+must come from a page of ours, as the browser tells, and repeat the session's CSRF token.
 """
 
 from __future__ import annotations

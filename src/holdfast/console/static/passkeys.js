@@ -49,7 +49,6 @@
     } catch (error) {
       const words = { NotAllowedError: form.dataset.cancelled, InvalidStateError: form.dataset.there };
       say(form, words[error.name] ?? form.dataset.failed);
-    } finally {
       button.disabled = false;
     }
   }
@@ -60,6 +59,10 @@
       press(form);
     });
   }
+  // Who comes back to the page by the browser's own button may press again.
+  addEventListener("pageshow", () => {
+    for (const button of document.querySelectorAll("form[data-passkey] button")) button.disabled = false;
+  });
   for (const it of document.querySelectorAll("[data-with-passkeys]")) it.hidden = false;
   for (const it of document.querySelectorAll("[data-without-passkeys]")) it.hidden = true;
 })();
