@@ -120,7 +120,7 @@ def put_back(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Undo the end of a booking: it gets its seats again if they are free, or waits where it did."""
+    """Undo the end of a booking. It gets its seats again if they are free, or waits where it did."""
     asked: dict[str, Any] = {"why": why, "by": options.member(staff), "idempotency_key": idempotency_key}
 
     async def ask(hf: Holdfast) -> Any:

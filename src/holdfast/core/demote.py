@@ -38,7 +38,11 @@ def losers(view: View, pool: Pool) -> list[Booking]:
 
 
 def cut_aside(work: Work, pool: Pool) -> None:
-    """Seats that were set aside are the first to go: those that have no room any more where they had it."""
+    """Seats that were set aside are the first to go: those that have no room any more where they had it.
+
+    With 3 seats, 1 taken and 2 aside, a size of 2 leaves 1 aside; and what had overflowed into the open share
+    may stay there as long as that is large enough.
+    """
     view = work.view
     # By quota, the seats that may stay aside, its own and those it had of the open share; and what is over.
     left, over = dict[str, int](), dict[str, int]()

@@ -88,6 +88,7 @@ def place_behind(work: Work, other: Booking) -> int:
 def _respread(work: Work, other: Booking) -> None:
     """Make places behind a booking, by moving the bookings behind it further apart."""
     behind = line.followers(work.view, other.place)
+    # As few of them as leave some places between any two, so that the next move need not do it again.
     for count in range(1, len(behind) + 1):
         last = behind[count] if count < len(behind) else None
         room_behind = last.place - other.place if last else (count + 2) * line.GAP
