@@ -6,13 +6,12 @@ import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
-from typing import Any
-
-import httpx2 as httpx
+from typing import Any, ClassVar
 
 from holdfast import Holdfast
 from holdfast.accounts.members import Member, Members
 from holdfast.accounts.passwords import Passwords
+from tests.http.server import Plain
 
 PASSWORD = "correct horse battery"
 MEMBERS = [("Olga", "admin", "default"), ("Sam", "staff", "default"), ("Rita", "read", "default")]
@@ -23,12 +22,23 @@ def email_of(name: str) -> str:
     return f"{name.lower()}@example.org"
 
 
+class Once(Passwords):
+    """All have the one password, so it is hashed once in a run: that takes its time."""
+
+    _known: ClassVar[dict[str, str]] = {}
+
+    async def hashed(self, password: str) -> str:
+        if password not in self._known:
+            self._known[password] = await super().hashed(password)
+        return self._known[password]
+
+
 def make_members(url: str) -> None:
     """Members with passwords, made as the command line makes them."""
 
     async def make() -> None:
         async with Holdfast.open(url, ticker=False) as hf:
-            members, hashing = Members(hf.store, hf.clock, hf.secret), Passwords()
+            members, hashing = Members(hf.store, hf.clock, hf.secret), Once()
             for name, role, org in MEMBERS:
                 assert isinstance(await members.add(org, email_of(name), name, role), Member)
                 made = await members.set_password(org, email_of(name), PASSWORD, hashing)
@@ -79,7 +89,7 @@ class Forms(HTMLParser):
             self._area = ""
 
 
-class Desk(httpx.Client):
+class Desk(Plain):
     """Asks as a browser asks: a form says where it comes from."""
 
     def sign_in(self, name: str, password: str = PASSWORD, *, org: str = "default", expect: int = 303) -> str:

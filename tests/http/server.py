@@ -59,10 +59,11 @@ class Server:
             assert self.process is not None
             assert self.process.poll() is None, self.log()
             with contextlib.suppress(httpx.TransportError):
-                return httpx.get(f"{self.base}/readyz", timeout=PATIENCE_S).status_code == status
+                return client.get("/readyz").status_code == status
             return False
 
-        wait_until(ready)
+        with self.client() as client:
+            wait_until(ready)
 
     def stop(self) -> int:
         """Ask it to stop; its exit code."""
@@ -91,10 +92,17 @@ class Server:
 
     def client(self, key: str | None = None, **options: Any) -> Client:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Client(base_url=self.base, headers=headers, timeout=PATIENCE_S, **options)
+        return Client(base_url=self.base, headers=headers, **options)
 
 
-class Client(httpx.Client):
+class Plain(httpx.Client):
+    """A patient client without TLS: to read the certificates of the world takes longer than many a test."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"verify": False, "timeout": PATIENCE_S, **options})
+
+
+class Client(Plain):
     """Asks the service, and says in one word what should come."""
 
     def ask(self, method: str, path: str, json: Any = None, *, expect: int = 200, **options: Any) -> Any:

@@ -12,6 +12,7 @@ from holdfast.http.service import operations_of
 from holdfast.http.settings import Settings
 from tests.database import asking, dialect_of
 from tests.http.server import Client, Server, make_key, serving
+from tests.patience import PATIENCE_S
 
 
 def keyed(key: str) -> dict[str, Any]:
@@ -108,7 +109,8 @@ async def test_twins_at_once_are_done_once(server: Server, admin: Client) -> Non
     """Of many at once with one key each gets the same booking, or is told that its twin is under way."""
     admin.pool("twins", 50, "checkout")
     headers = {**dict(admin.headers), "Idempotency-Key": "twins"}
-    async with httpx.AsyncClient(base_url=server.base, headers=headers, timeout=30) as client:
+    options: dict[str, Any] = {"headers": headers, "timeout": PATIENCE_S, "verify": False}
+    async with httpx.AsyncClient(base_url=server.base, **options) as client:
         asked = [client.post("/v1/pools/twins/bookings", json={"party": "ann"}) for _ in range(30)]
         answers = await asyncio.gather(*asked)
     refused = {answer.json()["code"] for answer in answers if answer.status_code == 409}
@@ -125,7 +127,7 @@ async def test_a_twin_that_is_still_under_way_is_told_of(server: Server, admin: 
     path, body = "/v1/pools/held-up/bookings", {"party": "ann"}
     async with (
         asking(server.url) as outside,
-        httpx.AsyncClient(base_url=server.base, headers=headers, timeout=30) as client,
+        httpx.AsyncClient(base_url=server.base, verify=False, headers=headers, timeout=PATIENCE_S) as client,
     ):
         if dialect_of(server.url) == "sqlite":
             await outside("BEGIN IMMEDIATE")
@@ -181,12 +183,12 @@ async def test_whoever_a_crash_has_cut_off_asks_again_and_is_served_once(databas
     with serving(database_url) as first:
         with first.client(key) as client:
             client.pool("crowd", None, "checkout")
-        async with httpx.AsyncClient(base_url=first.base, **options) as many:
+        async with httpx.AsyncClient(verify=False, base_url=first.base, **options) as many:
             await asyncio.gather(*(ask(many, party) for party in parties))
     assert len(answered) >= 100
     assert cut_off
     with serving(database_url) as second:
-        async with httpx.AsyncClient(base_url=second.base, **options) as many:
+        async with httpx.AsyncClient(verify=False, base_url=second.base, **options) as many:
             await asyncio.gather(*(ask(many, party) for party in parties))
         with second.client(key) as client:
             made = client.ask("GET", "/v1/bookings?pool=crowd&limit=500")["items"]

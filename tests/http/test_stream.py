@@ -15,7 +15,7 @@ import httpx2 as httpx
 from holdfast import TestClock, granted
 from holdfast.changes import BookingChange, Changes
 from tests.database import START, ask, dialect_of, opened
-from tests.http.server import Client, Server, make_key, serving
+from tests.http.server import Client, Plain, Server, make_key, serving
 from tests.patience import PATIENCE_S
 
 
@@ -30,7 +30,7 @@ class Listener:
         self.last = last
         self.ended = threading.Event()
         self._news = threading.Condition()
-        self._client = httpx.Client(base_url=server.base, headers=headers, timeout=60)
+        self._client = Plain(base_url=server.base, headers=headers)
         self._thread = threading.Thread(target=self._listen, args=(path,), daemon=True)
         self._thread.start()
 

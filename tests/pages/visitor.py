@@ -7,7 +7,7 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
-import httpx2 as httpx
+from tests.http.server import Plain
 
 
 class Form(HTMLParser):
@@ -29,7 +29,7 @@ class Form(HTMLParser):
             self.buttons.append((at["name"], at["value"]))
 
 
-class Visitor(httpx.Client):
+class Visitor(Plain):
     """Asks as a browser asks: a form says where it comes from."""
 
     def look(self, path: str, expect: int = 200, **options: Any) -> str:
