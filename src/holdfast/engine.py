@@ -250,11 +250,14 @@ class Engine:
         self._fail(jobs, error)
 
     async def _settle(self, batch: Batch) -> bool | None:
-        """Whether a commit whose outcome is unknown has happened; None if nobody comes back to tell."""
-        entry = batch.writer.last_entry
-        if entry is None:
+        """Whether a commit whose outcome is unknown has happened; None if nobody comes back to tell.
+
+        Every pool must tell: of one of them, another node may have been asked the same at the same moment and
+        have written the very same entry, while the rest of this batch never came to be.
+        """
+        entries = batch.writer.last_entries
+        if not entries:
             return False
-        pool_id, seq, hash_ = entry
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + _SETTLE_S
         while loop.time() < give_up_at:
@@ -262,13 +265,16 @@ class Engine:
                 tx = await self.store.begin()
                 try:
                     # Waits until the lost transaction is over, one way or the other.
-                    await tx.rows("wait_for_pools", [pool_id])
-                    found = await tx.rows("log_hash_at", pool_id, seq)
+                    await tx.rows("wait_for_pools", sorted(entries))
+                    found = [
+                        (await tx.rows("log_hash_at", pool_id, seq), hash_)
+                        for pool_id, (seq, hash_) in entries.items()
+                    ]
                     # A commit waits for the standby, and so for all that was committed before it.
                     await tx.commit()
                 finally:
                     await tx.rollback()
-                return bool(found) and bytes(found[0][0]) == hash_
+                return all(rows and bytes(rows[0][0]) == hash_ for rows, hash_ in found)
             except Exception:  # noqa: BLE001  # whatever it is, it does not tell the outcome
                 await asyncio.sleep(_SETTLE_PAUSE_S)
         log.error("the outcome of a commit stays unknown: the database does not come back to tell")

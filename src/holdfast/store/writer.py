@@ -81,12 +81,9 @@ class Writer:
         return bool(self._outbox)
 
     @property
-    def last_entry(self) -> tuple[int, int, bytes] | None:
-        """One entry of the log by which one can tell later whether this batch was committed."""
-        if not self._log:
-            return None
-        entry = self._log[-1]
-        return entry[0], entry[1], entry[8]
+    def last_entries(self) -> dict[int, tuple[int, bytes]]:
+        """How each pool's log ends with this batch: the number, and the hash that vouches for all before."""
+        return {entry[0]: (entry[1], entry[8]) for entry in self._log}
 
     async def write(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
         """Write it all."""
