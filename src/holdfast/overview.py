@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from holdfast.message_commands import MessageCommands
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Message, MessageFate, Opening
 from holdfast.shapes import Booking
+from holdfast.store.base import Row
 
 # A hold is about to lapse when so little time is left.
 SOON: Final = 5 * 60_000
@@ -72,36 +73,55 @@ class Overview(Lookups, MessageCommands, Door):
         reader, now = self.store.reader(), self.clock.now()
         openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
         ending = await reader.rows("needs_holds", self.org, now, now + SOON, _LISTED_MAX)
-        holds: list[Booking] = []
-        for pool_id, number in ending:
-            holds += await self.reads.bookings_of(pool_id, [number])
         unreached, dead = await self._given_up(now - _OLD)
         return Needs(
             tuple(HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings),
             tuple(unreached),
             tuple(dead),
-            tuple(holds),
+            tuple(await self.reads.bookings_at([(pool_id, number) for pool_id, number in ending])),
         )
+
+    async def needs_count(self) -> int:
+        """How much `needs` would list, at no more cost than that: every page of the console says it."""
+        reader, now = self.store.reader(), self.clock.now()
+        openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
+        ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, _LISTED_MAX)
+        unreached, dead = await self._given_up(now - _OLD)
+        return len(openings) + int(ending[0][0]) + len(unreached) + len(dead)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
         """Dead letters: of people who still wait to hear, and of programs that were not told of late."""
         people, programs = list[Unreached](), list[Unreached]()
         letters = await self.dead_letters(limit=_LISTED_MAX)
         assert not isinstance(letters, Refusal)
-        for letter in letters:
-            fate = await self.message(letter.id)
-            if isinstance(fate, Refusal):
-                continue
-            booking = await self.booking(letter.booking) if letter.booking else None
-            known = booking if isinstance(booking, Booking) else None
-            it = Unreached(letter.id.partition("-")[0], fate, known)
+        known = await self.bookings_by_id([letter.booking for letter in letters if letter.booking])
+        for fate in await self.fates([letter.id for letter in letters]):
+            booking = known.get(fate.booking or "")
+            it = Unreached(fate.id.partition("-")[0], fate, booking)
             missed = {told.target for told in fate.deliveries if told.state == "dead"}
-            if missed & _PERSONS or (letter.to == "party" and not missed):
-                if known is not None and known.state in IN_PLAY:
+            if missed & _PERSONS or (fate.to == "party" and not missed):
+                if booking is not None and booking.state in IN_PLAY:
                     people.append(it)
-            elif letter.created_at.timestamp() * 1000 >= old:
+            elif fate.created_at.timestamp() * 1000 >= old:
                 programs.append(it)
         return people, programs
+
+    async def fates(self, messages: Sequence[str]) -> list[MessageFate]:
+        """Some messages of this org by their ids, in order, each with how it fared at its targets."""
+        from holdfast.messages.notice import key_of
+
+        keys = [key for name in messages if (key := key_of(name)) and await self._is_ours(key.pool_id)]
+        reader, told = self.store.reader(), dict[tuple[Any, ...], list[Row]]()
+        found = {tuple(row[:3]): row for row in await reader.each("messages_by_key", keys)}
+        for row in await reader.each("deliveries_by_key", keys):
+            told.setdefault(tuple(row[:3]), []).append(row[3:])
+        return [records.message_fate(found[key], told.get(key, ())) for key in keys if key in found]
+
+    async def bookings_by_id(self, names: Sequence[str]) -> dict[str, Booking]:
+        """Some bookings of this org, by their ids."""
+        keys = [key for name in dict.fromkeys(names) if (key := ids.booking_number(name))]
+        keys = [key for key in keys if await self._is_ours(key[0])]
+        return {booking.id: booking for booking in await self.reads.bookings_at(keys)}
 
     async def changes(self) -> int:
         """How much has happened in all pools of this org: while it stays, nothing has changed."""
@@ -111,12 +131,19 @@ class Overview(Lookups, MessageCommands, Door):
         """How many seats of each quota are offered, held and confirmed."""
 
         async def read(pool_id: int) -> dict[str, dict[str, int]]:
-            found: dict[str, dict[str, int]] = {}
+            view = await self.reads.view(pool_id)
+            found = {key: {"confirmed": tally.used} for key, tally in view.tallies.items()}
             for quota, state, seats in await self.store.reader().rows("quota_states", pool_id):
-                found.setdefault(quota, {})[state] = seats
-            return found
+                # What takes room and has no deadline is confirmed: of that there may be very much.
+                of = found.setdefault(quota, {"confirmed": 0})
+                of[state], of["confirmed"] = seats, max(0, of["confirmed"] - seats)
+            return {key: {state: n for state, n in of.items() if n} for key, of in found.items()}
 
         return await self._read(pool, read)
+
+    async def next_to_end(self, pool: str, state: str, *, limit: int = 50) -> list[Booking] | Refusal:
+        """The bookings of a pool in a state that has a deadline, those that end first."""
+        return await self._read(pool, lambda i: self.reads.next_to_end(i, state, limit), limit=limit)
 
     async def newest_bookings(
         self, pool: str, *, state: str | None = None, before: int | None = None, limit: int = 100

@@ -138,10 +138,3 @@ def test_the_list_tells_how_full_each_pool_is(sam: Desk, admin: Client) -> None:
     words = plain(sam.look("/console/pools"))
     assert "Counted yoga" in words
     assert "6 of 6 4 in line 1 offered" in words
-
-
-def test_a_booking_is_found_by_its_reference(sam: Desk, admin: Client) -> None:
-    key = yoga(admin, size=1, waiting=0)
-    (made,) = admin.ask("GET", f"/v1/bookings?pool={key}")["items"]
-    answer = sam.get(f"/console/find?q={made['reference'].lower()}")
-    assert answer.headers["location"] == f"/console/bookings/{made['id']}"
