@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
 from holdfast import ids, records
-from holdfast.core.model import IN_PLAY
+from holdfast.clock import to_datetime
+from holdfast.core.model import IN_PLAY, Instant, Unit
 from holdfast.core.refusals import Refusal, invalid
+from holdfast.core.room import is_open
 from holdfast.door import Door
 from holdfast.lookups import Lookups
 from holdfast.message_commands import MessageCommands
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Message, MessageFate, Opening
 from holdfast.shapes import Booking
+from holdfast.store import rows
 from holdfast.store.base import Row
 
 # A hold is about to lapse when so little time is left.
@@ -23,6 +27,7 @@ SOON: Final = 5 * 60_000
 # What a program could not be told is old news after so long; it still is among the messages.
 _OLD: Final = 7 * 24 * 3_600_000
 _LISTED_MAX: Final = 100
+_CLOSED_MAX: Final = 500
 _LAST: Final = 2**62
 # The targets that are the very person a message is for.
 _PERSONS: Final = frozenset({"email", "sms"})
@@ -57,12 +62,14 @@ class Needs(msgspec.Struct, frozen=True):
 
 
 class UnitNow(msgspec.Struct, frozen=True):
-    """A unit as it stands: free, closed, set `aside`, or in the state of the booking that has it."""
+    """A unit as it stands: free, past, closed, set `aside`, or in the state of the booking that has it."""
 
     label: str
     quota: str
     state: str
     booking: Booking | None
+    starts_at: datetime | None = None
+    attributes: Mapping[str, Any] = {}
 
 
 class Overview(Lookups, MessageCommands, Door):
@@ -163,25 +170,33 @@ class Overview(Lookups, MessageCommands, Door):
             return invalid("before", "before must be the id of a message.")
 
         async def read(pool_id: int) -> list[Message]:
-            rows = await self.store.reader().rows("read_outbox_before", pool_id, *last, min(limit, PAGE_MAX))
-            return [records.message(row) for row in rows]
+            found = await self.store.reader().rows("read_outbox_before", pool_id, *last, min(limit, PAGE_MAX))
+            return [records.message(row) for row in found]
 
         return await self._read(pool, read, limit=limit)
 
-    async def units(self, pool: str) -> list[UnitNow] | Refusal:
-        """Every unit of a pool in order, and who has it."""
+    async def units(self, pool: str, *, closed: bool = False) -> list[UnitNow] | Refusal:
+        """Every unit of a pool and who has it, by their start, else in order; and those closed, if asked."""
 
         async def read(pool_id: int) -> list[UnitNow]:
-            view = await self.reads.view(pool_id, units=True)
+            view, now = await self.reads.view(pool_id, units=True), self.clock.now()
             numbers = sorted({unit.booking for unit in view.units.values() if unit.booking is not None})
             known = {ids.booking_number(it.id): it for it in await self.reads.bookings_of(pool_id, numbers)}
             aside = {it.unit for it in view.openings.values() if it.state == "handed_back"}
-            made = []
-            for unit in sorted(view.units.values(), key=lambda unit: unit.ordinal):
-                booking = known.get((pool_id, unit.booking or 0))
-                state = "closed" if unit.closed else "aside" if unit.label in aside else "free"
-                state = booking.state if booking is not None else state
-                made.append(UnitNow(unit.label, unit.quota, state, booking))
-            return made
+            listed = list(view.units.values())
+            if closed:
+                gone = await self.store.reader().rows("closed_units", pool_id, _CLOSED_MAX)
+                listed += [rows.unit_of(row) for row in gone]
+            return [
+                _unit_now(unit, known.get((pool_id, unit.booking or 0)), unit.label in aside, now)
+                for unit in sorted(listed, key=lambda it: (it.starts_at or 0, it.ordinal))
+            ]
 
         return await self._read(pool, read)
+
+
+def _unit_now(unit: Unit, booking: Booking | None, aside: bool, now: Instant) -> UnitNow:
+    state = "closed" if unit.closed else "aside" if aside else "free" if is_open(unit, now) else "past"
+    state = booking.state if booking is not None else state
+    starts_at = None if unit.starts_at is None else to_datetime(unit.starts_at)
+    return UnitNow(unit.label, unit.quota, state, booking, starts_at, unit.attributes)

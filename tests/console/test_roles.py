@@ -36,7 +36,8 @@ def acts_of(there: dict[str, Any]) -> list[str]:
     acts = [f"/console/bookings/{booking}/{act}" for act in ("confirm", "extend", "cancel", "offer", "move")]
     acts += [f"/console/bookings/{booking}/{act}" for act in ("yes", "no", "put-back", "details")]
     acts += [
-        f"/console/pools/{pool}/{act}" for act in ("add", "edit", "status", "csv", "units", "openings/1")
+        f"/console/pools/{pool}/{act}"
+        for act in ("add", "edit", "status", "csv", "units", "unit", "openings/1")
     ]
     return [*acts, f"/console/messages/{pool}-1-0/replay"]
 

@@ -41,6 +41,7 @@ STEPS = [
             "promoted",
             "claimed",
             "extended",
+            "changed",
             "expired",
             "cancelled",
         ]

@@ -76,7 +76,7 @@ async def _quotas(call: Call, pool: PoolState) -> list[dict[str, Any]]:
 
 async def _units(call: Call, pool: PoolState) -> list[UnitNow]:
     by_units = any(quota.by_units for quota in pool.quotas)
-    return granted(await call.hf.units(pool.id)) if by_units else []
+    return granted(await call.hf.units(pool.id, closed=True)) if by_units else []
 
 
 async def _seen(call: Call, pool: PoolState) -> str:

@@ -65,3 +65,8 @@ FROM outbox WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
 -- How some messages fared at each of their targets.
 SELECT d.pool_id, d.seq, d.part, d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
 WHERE d.pool_id = ?1 AND d.seq = ?2 AND d.part = ?3 ORDER BY d.target;
+
+-- name: closed_units
+-- The units of a pool that staff have closed, the latest first.
+SELECT label, quota, ordinal, starts_at, attributes, closed, NULL FROM units
+WHERE pool_id = ?1 AND closed ORDER BY ordinal DESC LIMIT ?2;
