@@ -84,6 +84,7 @@ def outcome_of(view: View, decision: Decision) -> Outcome:
     if refused is not None:
         shape = refusal_shape(refused, view.pool)
         answer = {"refused": shape.code, "sentence": shape.sentence, "facts": dict(shape.facts)}
+        answer |= {"field": shape.field} if shape.field else {}
     return Outcome(events, messages, answer)
 
 

@@ -36,6 +36,8 @@ NAME_MAX: Final = 500
 STATES: Final = (WAITING, OFFERED, HELD, CONFIRMED, *sorted(ENDED))
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _ATTRIBUTES_MAX: Final = 100
+# Deep enough for conditions of several levels in a rule of a policy.
+_DEPTH_MAX: Final = 16
 # Within these every sum of an instant and a length is an instant that can be shown.
 _YEARS: Final = (1900, 9900)
 
@@ -187,7 +189,7 @@ def plain(value: object, field: str, depth: int = 1) -> Any:
         return value
     if isinstance(value, float) and value == value and abs(value) != float("inf"):
         return value
-    if depth > 8:
+    if depth > _DEPTH_MAX:
         raise Bad(field, f"{field} is nested too deep.")
     if isinstance(value, list | tuple) and len(value) <= 1_000:
         return [plain(item, field, depth + 1) for item in value]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast import history, ids, inputs, numbers, records
+from holdfast import finding, history, ids, inputs, numbers, records
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
 from holdfast.history import HistoryPage
 from holdfast.numbers import Numbers
+from holdfast.reads import PAGE_MAX
 from holdfast.records import LogEntry, Message, Opening, Stats, Totals
 from holdfast.shapes import Booking, Explanation, PoolState
 
@@ -72,6 +73,32 @@ class Lookups(Door):
         return await self._read(
             pool, lambda i: self.reads.bookings(i, state, party, last, limit), after=last, limit=limit
         )
+
+    async def find(self, text: str, *, pool: str | None = None, limit: int = 20) -> list[Booking] | Refusal:
+        """Bookings by a reference or an id, or by what their party says: a name, an address, a number.
+
+        All words must be there, in any order, whole or in part. Those of the pools with the latest news come
+        first, and of each the newest; of very many only the latest two hundred thousand are looked through.
+        """
+        try:
+            inputs.text(text, "search", finding.TEXT_MAX)
+            inputs.whole(limit, "limit", 1)
+            if not text.strip():
+                raise inputs.Bad("search", "search must say something.")
+        except inputs.Bad as bad:
+            return bad.refusal
+        reader, pools = self.store.reader(), await self.store.reader().rows("pools_lately", self.org)
+        if pool is not None:
+            only = await self._pool_id(pool)
+            if only is None:
+                return unknown("pool", pool)
+            pools = [it for it in pools if it[0] == only]
+        named, limit = await self.reads.booking_key(text.strip(), self.org), min(limit, PAGE_MAX)
+        found = finding.by_reference(pools, text)
+        if not isinstance(named, Refusal) and named[0] in [it[0] for it in pools]:
+            found.append(named)
+        found += await finding.search(reader, pools, text, limit)
+        return await self.reads.bookings_at(list(dict.fromkeys(found))[:limit])
 
     async def line(self, pool: str, *, after: int = 0, limit: int = 100) -> list[Booking] | Refusal:
         """The line in order, from behind a position."""

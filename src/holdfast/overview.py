@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
 
 import msgspec
 
 from holdfast import ids, records
-from holdfast.core.model import IN_PLAY
+from holdfast.clock import to_datetime
+from holdfast.core.model import IN_PLAY, Instant, Unit
 from holdfast.core.refusals import Refusal, invalid
+from holdfast.core.room import is_open
 from holdfast.door import Door
 from holdfast.lookups import Lookups
 from holdfast.message_commands import MessageCommands
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Message, MessageFate, Opening
 from holdfast.shapes import Booking
+from holdfast.store import rows
+from holdfast.store.base import Row
 
 # A hold is about to lapse when so little time is left.
 SOON: Final = 5 * 60_000
 # What a program could not be told is old news after so long; it still is among the messages.
 _OLD: Final = 7 * 24 * 3_600_000
 _LISTED_MAX: Final = 100
+_CLOSED_MAX: Final = 500
 _LAST: Final = 2**62
 # The targets that are the very person a message is for.
 _PERSONS: Final = frozenset({"email", "sms"})
@@ -56,12 +62,14 @@ class Needs(msgspec.Struct, frozen=True):
 
 
 class UnitNow(msgspec.Struct, frozen=True):
-    """A unit as it stands: free, closed, set `aside`, or in the state of the booking that has it."""
+    """A unit as it stands: free, past, closed, set `aside`, or in the state of the booking that has it."""
 
     label: str
     quota: str
     state: str
     booking: Booking | None
+    starts_at: datetime | None = None
+    attributes: Mapping[str, Any] = {}
 
 
 class Overview(Lookups, MessageCommands, Door):
@@ -72,36 +80,55 @@ class Overview(Lookups, MessageCommands, Door):
         reader, now = self.store.reader(), self.clock.now()
         openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
         ending = await reader.rows("needs_holds", self.org, now, now + SOON, _LISTED_MAX)
-        holds: list[Booking] = []
-        for pool_id, number in ending:
-            holds += await self.reads.bookings_of(pool_id, [number])
         unreached, dead = await self._given_up(now - _OLD)
         return Needs(
             tuple(HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings),
             tuple(unreached),
             tuple(dead),
-            tuple(holds),
+            tuple(await self.reads.bookings_at([(pool_id, number) for pool_id, number in ending])),
         )
+
+    async def needs_count(self) -> int:
+        """How much `needs` would list, at no more cost than that: every page of the console says it."""
+        reader, now = self.store.reader(), self.clock.now()
+        openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
+        ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, _LISTED_MAX)
+        unreached, dead = await self._given_up(now - _OLD)
+        return len(openings) + int(ending[0][0]) + len(unreached) + len(dead)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
         """Dead letters: of people who still wait to hear, and of programs that were not told of late."""
         people, programs = list[Unreached](), list[Unreached]()
         letters = await self.dead_letters(limit=_LISTED_MAX)
         assert not isinstance(letters, Refusal)
-        for letter in letters:
-            fate = await self.message(letter.id)
-            if isinstance(fate, Refusal):
-                continue
-            booking = await self.booking(letter.booking) if letter.booking else None
-            known = booking if isinstance(booking, Booking) else None
-            it = Unreached(letter.id.partition("-")[0], fate, known)
+        known = await self.bookings_by_id([letter.booking for letter in letters if letter.booking])
+        for fate in await self.fates([letter.id for letter in letters]):
+            booking = known.get(fate.booking or "")
+            it = Unreached(fate.id.partition("-")[0], fate, booking)
             missed = {told.target for told in fate.deliveries if told.state == "dead"}
-            if missed & _PERSONS or (letter.to == "party" and not missed):
-                if known is not None and known.state in IN_PLAY:
+            if missed & _PERSONS or (fate.to == "party" and not missed):
+                if booking is not None and booking.state in IN_PLAY:
                     people.append(it)
-            elif letter.created_at.timestamp() * 1000 >= old:
+            elif fate.created_at.timestamp() * 1000 >= old:
                 programs.append(it)
         return people, programs
+
+    async def fates(self, messages: Sequence[str]) -> list[MessageFate]:
+        """Some messages of this org by their ids, in order, each with how it fared at its targets."""
+        from holdfast.messages.notice import key_of
+
+        keys = [key for name in messages if (key := key_of(name)) and await self._is_ours(key.pool_id)]
+        reader, told = self.store.reader(), dict[tuple[Any, ...], list[Row]]()
+        found = {tuple(row[:3]): row for row in await reader.each("messages_by_key", keys)}
+        for row in await reader.each("deliveries_by_key", keys):
+            told.setdefault(tuple(row[:3]), []).append(row[3:])
+        return [records.message_fate(found[key], told.get(key, ())) for key in keys if key in found]
+
+    async def bookings_by_id(self, names: Sequence[str]) -> dict[str, Booking]:
+        """Some bookings of this org, by their ids."""
+        keys = [key for name in dict.fromkeys(names) if (key := ids.booking_number(name))]
+        keys = [key for key in keys if await self._is_ours(key[0])]
+        return {booking.id: booking for booking in await self.reads.bookings_at(keys)}
 
     async def changes(self) -> int:
         """How much has happened in all pools of this org: while it stays, nothing has changed."""
@@ -111,12 +138,19 @@ class Overview(Lookups, MessageCommands, Door):
         """How many seats of each quota are offered, held and confirmed."""
 
         async def read(pool_id: int) -> dict[str, dict[str, int]]:
-            found: dict[str, dict[str, int]] = {}
+            view = await self.reads.view(pool_id)
+            found = {key: {"confirmed": tally.used} for key, tally in view.tallies.items()}
             for quota, state, seats in await self.store.reader().rows("quota_states", pool_id):
-                found.setdefault(quota, {})[state] = seats
-            return found
+                # What takes room and has no deadline is confirmed: of that there may be very much.
+                of = found.setdefault(quota, {"confirmed": 0})
+                of[state], of["confirmed"] = seats, max(0, of["confirmed"] - seats)
+            return {key: {state: n for state, n in of.items() if n} for key, of in found.items()}
 
         return await self._read(pool, read)
+
+    async def next_to_end(self, pool: str, state: str, *, limit: int = 50) -> list[Booking] | Refusal:
+        """The bookings of a pool in a state that has a deadline, those that end first."""
+        return await self._read(pool, lambda i: self.reads.next_to_end(i, state, limit), limit=limit)
 
     async def newest_bookings(
         self, pool: str, *, state: str | None = None, before: int | None = None, limit: int = 100
@@ -136,25 +170,33 @@ class Overview(Lookups, MessageCommands, Door):
             return invalid("before", "before must be the id of a message.")
 
         async def read(pool_id: int) -> list[Message]:
-            rows = await self.store.reader().rows("read_outbox_before", pool_id, *last, min(limit, PAGE_MAX))
-            return [records.message(row) for row in rows]
+            found = await self.store.reader().rows("read_outbox_before", pool_id, *last, min(limit, PAGE_MAX))
+            return [records.message(row) for row in found]
 
         return await self._read(pool, read, limit=limit)
 
-    async def units(self, pool: str) -> list[UnitNow] | Refusal:
-        """Every unit of a pool in order, and who has it."""
+    async def units(self, pool: str, *, closed: bool = False) -> list[UnitNow] | Refusal:
+        """Every unit of a pool and who has it, by their start, else in order; and those closed, if asked."""
 
         async def read(pool_id: int) -> list[UnitNow]:
-            view = await self.reads.view(pool_id, units=True)
+            view, now = await self.reads.view(pool_id, units=True), self.clock.now()
             numbers = sorted({unit.booking for unit in view.units.values() if unit.booking is not None})
             known = {ids.booking_number(it.id): it for it in await self.reads.bookings_of(pool_id, numbers)}
             aside = {it.unit for it in view.openings.values() if it.state == "handed_back"}
-            made = []
-            for unit in sorted(view.units.values(), key=lambda unit: unit.ordinal):
-                booking = known.get((pool_id, unit.booking or 0))
-                state = "closed" if unit.closed else "aside" if unit.label in aside else "free"
-                state = booking.state if booking is not None else state
-                made.append(UnitNow(unit.label, unit.quota, state, booking))
-            return made
+            listed = list(view.units.values())
+            if closed:
+                gone = await self.store.reader().rows("closed_units", pool_id, _CLOSED_MAX)
+                listed += [rows.unit_of(row) for row in gone]
+            return [
+                _unit_now(unit, known.get((pool_id, unit.booking or 0)), unit.label in aside, now)
+                for unit in sorted(listed, key=lambda it: (it.starts_at or 0, it.ordinal))
+            ]
 
         return await self._read(pool, read)
+
+
+def _unit_now(unit: Unit, booking: Booking | None, aside: bool, now: Instant) -> UnitNow:
+    state = "closed" if unit.closed else "aside" if aside else "free" if is_open(unit, now) else "past"
+    state = booking.state if booking is not None else state
+    starts_at = None if unit.starts_at is None else to_datetime(unit.starts_at)
+    return UnitNow(unit.label, unit.quota, state, booking, starts_at, unit.attributes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -77,22 +77,31 @@ class Reads:
         return pool_shape(await self.view(pool_id, units=True), self._clock.now())
 
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
-        found = await self._store.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
-        return [await self.pool(row[0]) for row in found]
+        reader = self._store.reader()
+        found = await reader.rows("read_pools", org, after, min(limit, PAGE_MAX))
+        tallies: dict[int, list[Row]] = {}
+        for row in await reader.rows("tallies", [row[0] for row in found]) if found else ():
+            tallies.setdefault(row[0], []).append(row)
+        views = [await self._view_of(row, tallies.get(row[0], []), units=True) for row in found]
+        return [pool_shape(view, self._clock.now()) for view in views]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:
         """A view of a pool that is good for showing: config, tallies, round, and units if asked for."""
         reader = self._store.reader()
         row = (await reader.rows("read_pool", pool_id))[0]
+        return await self._view_of(row, await reader.rows("tallies", [pool_id]), units=units)
+
+    async def _view_of(self, row: Row, tallies: Sequence[Row], *, units: bool) -> View:
         view = View(rows.pool_of(row[3]))
         view.due_at, view.round, view.numbers = row[4], row[5], row[6]
-        for _, key, *tally in await reader.rows("tallies", [pool_id]):
+        for _, key, *tally in tallies:
             view.tallies[key] = Tally(*tally)
         view.loaded_waiting = view.waiting
         if units and any(quota.by_units for quota in view.pool.quotas):
-            for raw in await reader.rows("units", pool_id, 100_000):
+            reader = self._store.reader()
+            for raw in await reader.rows("units", row[0], 100_000):
                 view.units[raw[0]] = rows.unit_of(raw)
-            for raw in await reader.rows("openings_live", pool_id):
+            for raw in await reader.rows("openings_live", row[0]):
                 view.openings[raw[0]] = rows.opening_of(raw)
         return view
 
@@ -120,7 +129,7 @@ class Reads:
         now = self._clock.now()
         shaped = [booking_shape(view, b.number, now) for b in bookings]
         shaped = [with_tokens(booking, self._secret) for booking in shaped] if secret else shaped
-        return [await self._placed(view, booking) for booking in shaped]
+        return await self._placed(view, shaped)
 
     async def _waiting_before(self, pool_id: int, places: list[int]) -> dict[int, int]:
         if not places:
@@ -129,17 +138,27 @@ class Reads:
         found = await self._store.reader().each("waiting_before", keys)
         return {place: before for _, place, before in found}
 
-    async def _placed(self, view: View, booking: Booking) -> Booking:
+    async def _placed(self, view: View, shaped: list[Booking]) -> list[Booking]:
         """Correct the placement where a quota overflows into the open share: the order decides."""
-        quota = view.pool.quota(booking.quota)
-        if booking.placement != "open" or quota is None:
+        keys = [ids.booking_number(it.id) for it in shaped if it.placement == "open"]
+        numbers = [key[1] for key in keys if key is not None]
+        if not numbers:
+            return shaped
+        reader, b = self._store.reader(), view.bookings[numbers[0]]
+        if len(numbers) == 1:
+            found = await reader.rows("seats_ahead", view.pool.id, b.quota, b.arrival, b.number)
+            ahead = {b.number: found[0][0]}
+        else:
+            ahead = dict(await reader.rows("seats_ahead_of_some", view.pool.id, numbers))  # type: ignore[arg-type]
+        return [self._corrected(view, it, ahead) for it in shaped]
+
+    def _corrected(self, view: View, booking: Booking, ahead: Mapping[int, int]) -> Booking:
+        key, quota = ids.booking_number(booking.id), view.pool.quota(booking.quota)
+        if key is None or quota is None or key[1] not in ahead:
             return booking
-        key = ids.booking_number(booking.id)
-        assert key is not None
         b = view.bookings[key[1]]
-        ahead = await self._store.reader().rows("seats_ahead", key[0], b.quota, b.arrival, b.number)
         taken = b.offer_quantity if b.state == OFFERED else b.quantity
-        return msgspec.structs.replace(booking, placement=placement(quota, ahead[0][0], taken))
+        return msgspec.structs.replace(booking, placement=placement(quota, ahead[key[1]], taken))
 
     async def bookings(
         self, pool_id: int, state: str | None, party: str | None, after: int, limit: int
@@ -160,6 +179,20 @@ class Reads:
         """Some bookings of a pool, by number."""
         found = await self._store.reader().each("bookings_by_number", [(pool_id, n) for n in numbers])
         return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def next_to_end(self, pool_id: int, state: str, limit: int) -> list[Booking]:
+        """The bookings of a pool in a state that has a deadline, those that end first."""
+        found = await self._store.reader().rows("read_next_to_end", pool_id, state, min(limit, PAGE_MAX))
+        return await self._shaped(await self.view(pool_id), found) if found else []
+
+    async def bookings_at(self, keys: Sequence[tuple[int, int]]) -> list[Booking]:
+        """Some bookings of any pools, by (pool, number), in this order; who is not there is left out."""
+        pools: dict[int, list[int]] = {}
+        for pool_id, number in keys:
+            pools.setdefault(pool_id, []).append(number)
+        found = [it for pool_id, numbers in pools.items() for it in await self.bookings_of(pool_id, numbers)]
+        known = {ids.booking_number(it.id): it for it in found}
+        return [known[key] for key in keys if key in known]
 
     async def line(self, pool_id: int, after: int = 0, limit: int = 100) -> list[Booking]:
         """The line from behind a position, in order."""

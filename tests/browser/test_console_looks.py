@@ -49,6 +49,7 @@ PAGES: dict[str, Callable[[Made], str]] = {
     "booking_waiting": lambda made: f"/console/bookings/{made['waiting']}",
     "booking_held": lambda made: f"/console/bookings/{made['held']}",
     "booking_ended": lambda made: f"/console/bookings/{made['cancelled']}",
+    "find": lambda made: "/console/find?q=a",
     "needs": lambda made: "/console/needs",
     "trouble": lambda made: "/console/pools/nope",
 }

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.test_looks import fits, judge
-from tests.demo.demo import Demo
 
 
 def test_everybody_can_use_the_pages_of_the_demo(opened: Open, shoot: Callable[[Page, str], None]) -> None:
@@ -49,46 +48,67 @@ def test_the_clock_is_moved_without_scripts_too(opened: Open) -> None:
     assert int(page.locator(".now-time").get_attribute("data-now") or 0) > int(before or 0)
 
 
-def told_at(page: Page) -> int:
-    """What time it was when the page was told last."""
-    return int(page.locator("[data-now]").get_attribute("data-now") or 0)
-
-
 def test_a_stranger_signs_up_sees_a_seat_freed_claims_it_and_finds_the_story(
-    opened: Open, demo: Demo
+    opened: Open, shoot: Callable[[Page, str], None]
 ) -> None:
-    """All of it, by what one sees: nobody reads anything first."""
-    phone = opened("/p/pottery", size="phone")
+    """All of it by what one sees and presses, from the demo's own page on: nobody reads anything first."""
+    home = opened("/demo", size="phone")
+    shoot(home, "walk_1_demo")
+    phone = followed(home, "Join the line for pottery")
     phone.get_by_role("button", name="Join the line").click()
     phone.locator("#name").fill("Stranger")
     phone.locator("#email").fill("stranger@example.org")
     phone.get_by_label("Never").check()
     phone.locator("main form .button").first.click()
     expect(phone.get_by_role("heading", level=1)).to_contain_text("in line")
+    shoot(phone, "walk_2_in_line")
 
-    console = opened("/demo", size="desktop")
-    console.goto(demo.links["The console"])
-    console.get_by_role("link", name="Pottery on Thursdays").first.click()
+    console = followed(opened("/demo", size="desktop"), "Open the console")
     console.get_by_role("link", name="Bookings").click()
     console.get_by_role("link", name="Dan").first.click()
     console.locator("#cancel > summary").click()
     console.get_by_role("button", name="Cancel it").click()
+    console.get_by_role("link", name="Pottery on Thursdays").click()
+    expect(console.locator("[data-part=seats] .is-free")).to_contain_text("free")
+    shoot(console, "walk_3_freed")
+    console.get_by_role("button", name="Offer now: Stranger").click()
+    expect(console.locator("[data-part=offers]")).to_contain_text("Stranger")
 
-    # Everybody before the stranger lets their turn go by, a day each.
+    # The page that was left open has turned by itself.
+    expect(phone.get_by_role("heading", level=1)).to_have_text("It is your turn")
+    shoot(phone, "walk_4_turn")
+    phone.get_by_role("link", name="See the offer and answer").click()
+    phone.locator(".huge").click()
+    expect(phone.get_by_role("heading", level=1)).to_have_text("It is yours")
+    shoot(phone, "walk_5_yours")
+
+    story = followed(opened("/demo", size="desktop"), "Find the whole story")
+    told = story.locator(".timeline")
+    for sentence in (
+        "Stranger accepts 1 place.",
+        "Stranger, #",
+        "The booking of Dan is cancelled.",
+        "Stranger joins the line as #",
+    ):
+        expect(told).to_contain_text(sentence)
+    shoot(story, "walk_6_story")
+
+
+def followed(page: Page, name: str) -> Page:
+    """The page that a link opens beside this one."""
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name=name).click()
+    opened.value.wait_for_load_state()
+    return opened.value
+
+
+def test_offers_roll_on_by_the_clock_until_it_is_ones_turn_and_letters_lead_there(
+    opened: Open,
+) -> None:
+    """Who only moves the clock gets there, too."""
     clock = opened("/demo", size="desktop")
-    mine = clock.locator(".seat.offered", has_text="Stranger")
-    for _ in range(12):
-        if mine.count():
-            break
-        before = told_at(clock)
-        clock.get_by_role("button", name="Move the clock on by 1 day").click()
-        while told_at(clock) < before + 80_000_000:
-            clock.wait_for_timeout(20)
-    offer = opened(mine.locator("a").get_attribute("href"), size="phone")
-    offer.locator(".huge").click()
-    expect(offer.get_by_role("heading", level=1)).to_have_text("It is yours")
-
-    console.goto("/console/happened?pool=pottery")
-    told = console.locator(".timeline")
-    expect(told).to_contain_text("Stranger accepts 1 place.")
-    expect(told).to_contain_text("Stranger, #")
+    before = clock.locator(".letters li").first.inner_text()
+    clock.get_by_role("button", name="Move the clock on by 1 day").click()
+    letter = clock.locator(".letters li", has_text="Pottery on Thursdays").first
+    expect(letter).to_be_visible()
+    expect(clock.locator(".letters li").first).not_to_have_text(before)

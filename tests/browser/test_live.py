@@ -70,6 +70,42 @@ def test_a_double_tap_signs_up_once(admin: Client, visit: Open) -> None:
     assert len(admin.ask("GET", f"/v1/bookings?pool={key}")["items"]) == 1
 
 
+HEARING = """
+    window.heard = 0;
+    const Plain = EventSource;
+    window.EventSource = class extends Plain {
+        constructor(...args) { super(...args); this.addEventListener("seen", () => { window.heard += 1; }); }
+    };
+"""
+
+
+def test_news_that_come_while_a_page_fetches_are_not_lost(admin: Client, visit: Open) -> None:
+    """The first answer is kept back until the next news have come: it is old by then."""
+    key, _ = full_class(admin)
+    others = [admin.book(key, f"other-{n}") for n in range(2)]
+    page = visit(f"/b/{admin.book(key, 'mine')['edit_token']}")
+    page.add_init_script(HEARING)
+    page.reload()
+    page.wait_for_function("window.heard > 0")
+    held: list[Any] = []
+
+    def keep(route: Any) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/b/*live=*", keep)
+    admin.act(others[0]["id"], "cancel")
+    while not held:
+        page.wait_for_timeout(20)
+    old, heard = held[0].fetch(), page.evaluate("window.heard")
+    admin.act(others[1]["id"], "cancel")
+    page.wait_for_function("heard => window.heard > heard", arg=heard)
+    held[0].fulfill(response=old)
+    says(page, "You are #1 in line")
+
+
 def test_a_position_changes_while_one_watches_and_typing_goes_on(admin: Client, visit: Open) -> None:
     key, _ = full_class(admin)
     others = [admin.book(key, f"other-{n}") for n in range(3)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from holdfast.core.policy import PRESETS
 from holdfast.policy_document import as_document
 from tests.console.desk import Desk, Forms
-from tests.console.stage import gala, yoga
+from tests.console.stage import gala, salon, yoga
 from tests.http.server import Client
 from tests.pages.visitor import heading, plain
 
@@ -42,7 +44,7 @@ def test_pressing_twice_makes_one_pool(sam: Desk, admin: Client) -> None:
 def test_what_is_wrong_is_said_and_nothing_is_made(sam: Desk, admin: Client) -> None:
     wrong = {"title": "Wrong", "p-offer_window": "soon"}
     page = sam.press("/console/pools/new?preset=class_waitlist", "/console/pools/new", 422, **wrong)
-    assert "not as it should be" in plain(page)
+    assert "How it goes, “Time to accept”: this does not go" in plain(page)
     assert 'value="Wrong"' in page
     for field in ({"starts_at": "2027-02-30T10:00"}, {"time_zone": "Mars/Base"}, {"price": "a lot"}):
         made = {"title": "Wrong"} | field
@@ -141,8 +143,32 @@ def test_the_list_tells_how_full_each_pool_is(sam: Desk, admin: Client) -> None:
     assert "6 of 6 4 in line 1 offered" in words
 
 
-def test_a_booking_is_found_by_its_reference(sam: Desk, admin: Client) -> None:
-    key = yoga(admin, size=1, waiting=0)
-    (made,) = admin.ask("GET", f"/v1/bookings?pool={key}")["items"]
-    answer = sam.get(f"/console/find?q={made['reference'].lower()}")
-    assert answer.headers["location"] == f"/console/bookings/{made['id']}"
+def test_a_unit_is_closed_and_opened_again_as_it_was(sam: Desk, rita: Desk, admin: Client) -> None:
+    key = salon(admin)
+    there = f"/console/pools/{admin.ask('GET', f'/v1/pools/{key}')['id']}"
+    hal = next(it for it in admin.ask("GET", f"/v1/bookings?pool={key}")["items"] if it["units"] == ["16:00"])
+    before = {it["label"]: it for it in admin.ask("GET", f"/v1/pools/{key}/units")["items"]}
+    assert sam.press(there, f"{there}/unit", close="16:00").endswith("told=unit_taken")
+    for it in admin.ask("GET", f"/v1/pools/{key}/line")["items"]:
+        admin.act(it["id"], "cancel")
+    admin.act(hal["id"], "cancel")
+    assert sam.press(there, f"{there}/unit", close="16:00").endswith("told=unit_closed")
+    assert "16:00" not in [it["label"] for it in admin.ask("GET", f"/v1/pools/{key}/units")["items"]]
+    page = sam.look(there)
+    assert "16:00 closed Open it again : 16:00" in plain(page)
+    assert "16:00 closed" in plain(rita.look(there))
+    assert "Open it again" not in rita.look(there)
+    assert 'value="16:00"' not in sam.look(f"{there}/add")
+    assert sam.press_on(page, f"{there}/unit", open="16:00").endswith("told=unit_opened")
+    (opened,) = [it for it in admin.ask("GET", f"/v1/pools/{key}/units")["items"] if it["label"] == "16:00"]
+    for name in ("quota", "starts_at", "attributes"):
+        assert opened[name] == before["16:00"][name]
+    # Where it stood in the day it stands again.
+    assert re.findall(r'unit-label">([0-9:]+)<', sam.look(there))[-2:] == ["15:00", "16:00"]
+    assert sam.press(there, f"{there}/unit", open="16:00").endswith("told=unknown")
+    log = [
+        it["by"]
+        for it in admin.ask("GET", f"/v1/pools/{key}/log?limit=500")["items"]
+        if it["event"] == "UnitClosed"
+    ]
+    assert log == ["staff:Sam"]

@@ -36,7 +36,8 @@ def acts_of(there: dict[str, Any]) -> list[str]:
     acts = [f"/console/bookings/{booking}/{act}" for act in ("confirm", "extend", "cancel", "offer", "move")]
     acts += [f"/console/bookings/{booking}/{act}" for act in ("yes", "no", "put-back", "details")]
     acts += [
-        f"/console/pools/{pool}/{act}" for act in ("add", "edit", "status", "csv", "units", "openings/1")
+        f"/console/pools/{pool}/{act}"
+        for act in ("add", "edit", "status", "csv", "units", "unit", "openings/1")
     ]
     return [*acts, f"/console/messages/{pool}-1-0/replay"]
 
@@ -83,7 +84,7 @@ def test_another_org_sees_and_does_nothing(otto: Desk, admin: Client, there: dic
     assert otto.get(f"/console/pools/new?copy={pool}").status_code == 404
     reference = admin.booking(there["bookings"]["waiting"])["reference"]
     answer = otto.get(f"/console/find?q={reference}")
-    assert answer.headers["location"] == "/console/pools?told=no_such_reference"
+    assert "Nobody fits" in answer.text
 
 
 def test_an_act_without_the_token_or_from_elsewhere_does_nothing(

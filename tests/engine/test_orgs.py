@@ -43,6 +43,7 @@ async def test_no_method_reaches_into_another_org(
         "token_or_booking": [offer.token, *bookings],
     }
     values = {"party": "eve", "units": ["a"], "label": "a", "opening": 1, "action": "free"}
+    values["state"] = "held"
     values["text"] = "party_id\nann\n"
     messages = [it.id for it in granted(await ours.messages("gig"))]
     webhook = granted(await ours.add_webhook("https://example.org"))
@@ -66,6 +67,12 @@ async def test_no_method_reaches_into_another_org(
             asked.add(name)
     assert len(asked) >= 20
     assert await theirs.pools() == []
+    # What is asked for several at once finds none of ours; nor does a search.
+    bookings = [it.id for it in granted(await ours.bookings("gig"))]
+    assert len(await ours.bookings_by_id(bookings)) == len(bookings) > 0
+    assert len(await ours.fates(messages)) == len(messages) > 0
+    assert await theirs.bookings_by_id(bookings) == {}
+    assert await theirs.fates(messages) == await theirs.find(bookings[0]) == await theirs.find("a") == []
     assert await theirs.webhooks() == await theirs.staff_contacts() == await theirs.templates() == []
     assert isinstance(await theirs.tick(pool.id), Refusal)
     assert await dump(database_url) == before

@@ -41,6 +41,7 @@ STEPS = [
             "promoted",
             "claimed",
             "extended",
+            "changed",
             "expired",
             "cancelled",
         ]
@@ -120,6 +121,9 @@ def test_a_story_is_told_with_its_figures() -> None:
     assert sentence("en", "held", "", units=("12A", "12B")) == "You signed up: 12A, 12B, held for 10 minutes."
     assert sentence("fi", "offered", "").startswith("Olit numero 3, ja sinulle tarjottiin: 1 paikka")
     assert "24 Stunden" in sentence("de", "passed_over", "cooldown")
+    assert sentence("en", "offered", "staff", "staff:Olga", why="offered by staff").endswith(
+        "for 10 minutes."
+    )
     assert sentence("en", "moved", "", "staff:Olga", why="<called>").endswith("<q>&lt;called&gt;</q>")
 
 

@@ -158,10 +158,13 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         *,
         party: str | None = None,
         state: str | None = None,
+        search: str | None = None,
         cursor: str = "",
         limit: int = 100,
     ) -> Page[Booking] | Refusal:
-        query = {"pool": pool, "party": party, "state": state, "cursor": cursor, "limit": limit}
+        """Bookings of one pool or of all; or those that a search finds, at most `limit` of them."""
+        query: dict[str, Any] = {"pool": pool, "party": party, "state": state, "search": search}
+        query |= {"cursor": cursor, "limit": limit}
         return await self._ask(Page[Booking], "GET", "/v1/bookings", query=query)
 
     async def explain(self, booking: str) -> Page[Explanation] | Refusal:

@@ -16,7 +16,8 @@ from holdfast.shapes import PoolState
 
 
 async def look(call: Call) -> Answer:
-    return await _form(call, await pools.known(call), {"opening": call.query.get("opening", "")})
+    said = {name: call.query.get(name, "") for name in ("opening", "unit")}
+    return await _form(call, await pools.known(call), said)
 
 
 async def _form(

@@ -10,7 +10,7 @@ from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.new_pool import shape
 from holdfast.console.page import STAFFS, Page
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, unknown
 from holdfast.http.operations import granted
 from holdfast.pages.answers import Answer
 from holdfast.shapes import Outcome, PoolState
@@ -85,7 +85,7 @@ def _no(asked: Outcome | Refusal) -> Refusal:
     if isinstance(asked, Refusal):
         return asked
     said = asked.answer or {}
-    return Refusal(said["refused"], said["sentence"], None, said.get("facts", {}))
+    return Refusal(said["refused"], said["sentence"], said.get("field"), said.get("facts", {}))
 
 
 async def status(call: Call) -> Answer:
@@ -123,6 +123,23 @@ async def add_units(call: Call) -> Answer:
     return call.done(f"/console/pools/{pool.id}", answer, "units_added")
 
 
+async def change_unit(call: Call) -> Answer:
+    """Close a unit that is free, or open again one that was closed, as it was."""
+    pool, form = await pools.known(call), call.form
+    there = f"/console/pools/{pool.id}"
+    if "close" in form:
+        return call.done(there, await call.hf.close_unit(pool.id, form["close"], by=call.by), "unit_closed")
+    closed = [it for it in granted(await call.hf.units(pool.id, closed=True)) if it.state == "closed"]
+    units = [
+        {"label": it.label, "quota": it.quota, "starts_at": it.starts_at, "attributes": it.attributes}
+        for it in closed
+        if it.label == form.get("open")
+    ]
+    if not units:
+        return call.done(there, unknown("unit", form.get("open")), "")
+    return call.done(there, await call.hf.add_units(pool.id, units, by=call.by), "unit_opened")
+
+
 async def back(call: Call) -> Answer:
     return call.to(f"/console/pools/{granted(await call.hf.pool(call.path['pool'])).id}")
 
@@ -131,4 +148,5 @@ PAGES: Final = (
     Page("/console/pools/{pool}/edit", "console_pool_edit", look, send, STAFFS),
     Page("/console/pools/{pool}/status", "console_pool_status", status, change_status, STAFFS),
     Page("/console/pools/{pool}/units", "console_pool_units", back, add_units, STAFFS),
+    Page("/console/pools/{pool}/unit", "console_pool_unit", back, change_unit, STAFFS),
 )

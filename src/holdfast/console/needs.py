@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 
 async def count(call: Call) -> int:
-    return (await call.hf.needs()).count
+    return await call.hf.needs_count()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from zoneinfo import available_timezones
 
-from holdfast.console import pool_form
+from holdfast.console import conditions, pool_form
 from holdfast.console.calls import Call
 from holdfast.console.page import STAFFS, Page
 from holdfast.core.policy import PRESETS
@@ -82,6 +82,7 @@ def shape(said: Mapping[str, str]) -> dict[str, Any]:
         "question_rows": questions,
         "question_spare": range(len(questions), len(questions) + _SPARE),
         "rule_rows": pool_form.rows(said, "rule"),
+        "conditions": conditions.readable(said),
         "zones": sorted(zone for zone in available_timezones() if "/" in zone and "Etc" not in zone),
     }
 

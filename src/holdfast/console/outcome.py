@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from holdfast.clock import to_datetime
 from holdfast.console.calls import Call
-from holdfast.core.refusals import Refusal
 from holdfast.pages.speech import PageSpeech
 from holdfast.shapes import Booking, Outcome
 
@@ -26,11 +25,7 @@ async def told(call: Call, outcome: Outcome, speech: PageSpeech) -> dict[str, An
     named = dict.fromkeys(
         it["booking"] for it in (*moves[:_NAMED_MAX], *messages[:_NAMED_MAX]) if it.get("booking")
     )
-    people: dict[str, Booking] = {}
-    for name in named:
-        found = await call.hf.booking(name)
-        if not isinstance(found, Refusal):
-            people[name] = found
+    people = await call.hf.bookings_by_id(list(named))
     return {
         "moves": _together([_move(event, people, speech) for event in moves[:_NAMED_MAX]], _SAME_MOVE),
         "moves_more": max(0, len(moves) - _NAMED_MAX),

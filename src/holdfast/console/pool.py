@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from holdfast import ids
-from holdfast.console import live
+from holdfast.console import find, live
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.console.pools import phase
@@ -56,7 +55,7 @@ async def shown(call: Call, template: str, pool: PoolState, tab: str, **variable
         "title": pool.title or pool.key,
         "tab": tab,
         "base": f"/console/pools/{pool.id}",
-        "phase": await phase(call, pool),
+        "phase": phase(pool, call.now),
         "speech": call.speech(pool.time_zone),
         "public_url": call.url(f"/p/{pool.id}") if pool.page and call.service.settings.pages else "",
         "now": call.now,
@@ -67,8 +66,7 @@ async def shown(call: Call, template: str, pool: PoolState, tab: str, **variable
 
 async def _some(call: Call, pool: PoolState, state: str) -> list[Booking]:
     """Those who have so little time left that it counts, the first to end first."""
-    found = granted(await call.hf.bookings(pool.id, state=state, limit=_SHOWN))
-    return sorted(found, key=lambda it: it.seconds_left or 0)
+    return granted(await call.hf.next_to_end(pool.id, state, limit=_SHOWN))
 
 
 async def _quotas(call: Call, pool: PoolState) -> list[dict[str, Any]]:
@@ -78,7 +76,7 @@ async def _quotas(call: Call, pool: PoolState) -> list[dict[str, Any]]:
 
 async def _units(call: Call, pool: PoolState) -> list[UnitNow]:
     by_units = any(quota.by_units for quota in pool.quotas)
-    return granted(await call.hf.units(pool.id)) if by_units else []
+    return granted(await call.hf.units(pool.id, closed=True)) if by_units else []
 
 
 async def _seen(call: Call, pool: PoolState) -> str:
@@ -97,26 +95,33 @@ async def watch(call: Call) -> AsyncIterator[bytes]:
 
 
 async def bookings(call: Call) -> Answer:
-    """All bookings of a pool, the newest first; or those in one state."""
-    pool = await known(call)
-    state = call.query.get("state", "")
-    asked = call.query.get("before", "")
-    before = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 18 else None
-    found = granted(
-        await call.hf.newest_bookings(
-            pool.id, state=state if state in STATES else None, before=before, limit=_SHOWN + 1
-        )
-    )
-    last = ids.booking_number(found[_SHOWN - 1].id) if len(found) > _SHOWN else None
+    """All bookings of a pool, the newest first; or those in one state, or those who fit what was asked."""
+    pool, asked = await known(call), find.sought(call)
+    state = call.query.get("state", "") if call.query.get("state", "") in STATES else ""
+    if asked:
+        found = [it for it in await find.by(call, asked, pool) if not state or it.state == state]
+    else:
+        found = await _newest(call, pool, state)
+    last = ids.booking_number(found[_SHOWN - 1].id) if len(found) > _SHOWN and not asked else None
     return await shown(
         call,
         "pool_bookings.html",
         pool,
         "bookings",
         bookings=found[:_SHOWN],
-        state=state if state in STATES else "",
+        asked=asked,
+        too_many=len(found) > _SHOWN,
+        state=state,
         states=STATES,
         more=last[1] if last else "",
+    )
+
+
+async def _newest(call: Call, pool: PoolState, state: str) -> list[Booking]:
+    said = call.query.get("before", "")
+    before = int(said) if said.isascii() and said.isdigit() and len(said) < 18 else None
+    return granted(
+        await call.hf.newest_bookings(pool.id, state=state or None, before=before, limit=_SHOWN + 1)
     )
 
 
@@ -128,15 +133,15 @@ async def messages(call: Call) -> Answer:
     pool = await known(call)
     before = call.query.get("before") or None
     found = granted(await call.hf.newest_messages(pool.id, before=before, limit=_SHOWN + 1))
-    fates = await asyncio.gather(*(call.hf.message(it.id) for it in found[:_SHOWN]))
-    named = dict.fromkeys(it.booking for it in found[:_SHOWN] if it.booking)
-    people = {name: granted(await call.hf.booking(name)) for name in named}
+    people = await call.hf.bookings_by_id([it.booking for it in found[:_SHOWN] if it.booking])
     return await shown(
         call,
         "pool_messages.html",
         pool,
         "messages",
-        messages=[(granted(it), people.get(granted(it).booking or "")) for it in fates],
+        messages=[
+            (it, people.get(it.booking or "")) for it in await call.hf.fates([it.id for it in found[:_SHOWN]])
+        ],
         more=found[_SHOWN - 1].id if len(found) > _SHOWN else "",
     )
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from holdfast import inputs
+from holdfast.console import conditions
 from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal
 from holdfast.policy_document import as_document, at_rest
@@ -53,11 +54,20 @@ def of_pool(pool: PoolState) -> dict[str, str]:
             f"quota-{index}-key": quota.key,
             f"quota-{index}-title": quota.title,
             f"quota-{index}-size": "" if quota.size is None else str(quota.size),
-            f"quota-{index}-tag": _words((quota.eligible or {}).get("tag")),
+            **_condition_fields(f"quota-{index}", quota.eligible),
         }
     for index, question in enumerate(pool.questions):
         said |= _question_fields(index, question)
     return said | of_policy(pool.policy)
+
+
+def _condition_fields(at: str, condition: Mapping[str, Any] | None) -> dict[str, str]:
+    """A tag stands in a field of its own; any other condition is written out."""
+    plain = not condition or conditions.is_tag(condition)
+    return {
+        f"{at}-tag": _words((condition or {}).get("tag")) if plain else "",
+        f"{at}-when": "" if plain or not condition else conditions.written(condition),
+    }
 
 
 def _words(value: object) -> str:
@@ -96,14 +106,10 @@ def of_policy(policy: Mapping[str, Any]) -> dict[str, str]:
             said[f"p-{name}"] = "yes" if value else ""
         elif kind != "rules":
             said[f"p-{name}"] = "" if value is None else str(value)
-    for index, rule in enumerate(_plain_rules(policy["priority_rules"])):
-        said |= {f"rule-{index}-tag": rule["when"]["tag"], f"rule-{index}-add": str(rule["add"])}
+    for index, rule in enumerate(policy["priority_rules"]):
+        at = f"rule-{index}"
+        said |= {f"{at}-add": str(rule["add"]), **_condition_fields(at, rule["when"])}
     return said
-
-
-def _plain_rules(rules: Any) -> list[Mapping[str, Any]]:
-    """The rules that a tag and a number can say; others are kept as they are."""
-    return [rule for rule in rules if set(rule["when"]) == {"tag"}]
 
 
 def preset_fields(policy: Policy) -> dict[str, str]:
@@ -114,7 +120,9 @@ def rows(said: Mapping[str, str], what: str, spare: int = _NEW_ROWS) -> range:
     """Which rows of quotas or questions to show: those that are there, and a few to fill in."""
     known = [int(found[1]) for name in said if (found := re.fullmatch(rf"{what}-(\d{{1,3}})-.*", name))]
     used = [
-        index for index in known if any(said.get(f"{what}-{index}-{it}") for it in ("key", "title", "tag"))
+        index
+        for index in known
+        if any(said.get(f"{what}-{index}-{it}") for it in ("key", "title", "tag", "when"))
     ]
     return range(max(used, default=-1) + 1 + spare)
 
@@ -138,12 +146,11 @@ def read(
         "open_size": number(form.get("open_size", "").strip() or "0"),
         "page": form.get("page") == "yes",
         "attributes": attributes,
-        "quotas": list(_quotas(form, pool, making)),
         "questions": list(_questions(form)),
-        "policy": policy(form, pool.policy if pool else None),
         "price": _price(form),
     }
     try:
+        made |= {"quotas": _quotas(form, pool, making), "policy": policy(form)}
         known = of_pool(pool) if pool and pool.time_zone == zone else {}
         for name in TIMES:
             said = form.get(name, "").strip()
@@ -160,8 +167,8 @@ def number(text: str) -> Any:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
-def _quotas(form: Mapping[str, str], pool: PoolState | None, making: bool) -> Iterator[dict[str, Any]]:
-    known = {quota.key: quota for quota in pool.quotas} if pool else {}
+def _quotas(form: Mapping[str, str], pool: PoolState | None, making: bool) -> list[dict[str, Any]]:
+    known, made = {quota.key: quota for quota in pool.quotas} if pool else {}, list[dict[str, Any]]()
     for index in rows(form, "quota", 0):
         at = f"quota-{index}"
         title, key = form.get(f"{at}-title", "").strip(), form.get(f"{at}-key", "")
@@ -177,12 +184,19 @@ def _quotas(form: Mapping[str, str], pool: PoolState | None, making: bool) -> It
         else:
             size = form.get(f"{at}-size", "").strip()
             quota["size"] = number(size) if size else None
-        tag = form.get(f"{at}-tag", "").strip()
-        if tag:
-            quota["eligible"] = {"tag": tag}
-        elif was is not None and was.eligible and set(was.eligible) != {"tag"}:
-            quota["eligible"] = was.eligible
-        yield quota
+        condition = _condition(form, at, f"quotas[{len(made)}].eligible")
+        if condition is not None:
+            quota["eligible"] = condition
+        made.append(quota)
+    return made
+
+
+def _condition(form: Mapping[str, str], at: str, field: str) -> dict[str, Any] | None:
+    """What is written out counts before the tag beside it."""
+    if written := form.get(f"{at}-when", "").strip():
+        return conditions.read(written, field)
+    tag = form.get(f"{at}-tag", "").strip()
+    return {"tag": tag} if tag else None
 
 
 def labels(text: str) -> list[str]:
@@ -229,13 +243,13 @@ def _price(form: Mapping[str, str]) -> dict[str, Any] | None:
     return {"amount": amount, "currency": form.get("currency", "").strip().upper() or "EUR"}
 
 
-def policy(form: Mapping[str, str], was: Mapping[str, Any] | None) -> dict[str, Any]:
+def policy(form: Mapping[str, str]) -> dict[str, Any]:
     """Every field of the policy; what means nothing with its promotion is put to rest."""
     made: dict[str, Any] = {}
     for name, kind in KINDS.items():
         said = form.get(f"p-{name}", "").strip()
         if kind == "rules":
-            made[name] = list(_rules(form, was))
+            made[name] = _rules(form)
         elif kind == "flag":
             made[name] = said == "yes"
         elif kind == "length":
@@ -254,11 +268,12 @@ def _none(name: str) -> int | None:
     return None if default is None else 0
 
 
-def _rules(form: Mapping[str, str], was: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    known = was["priority_rules"] if was else ()
-    yield from (rule for rule in known if rule not in _plain_rules(known))
+def _rules(form: Mapping[str, str]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
     for index in rows(form, "rule", 0):
-        tag, add = form.get(f"rule-{index}-tag", "").strip(), form.get(f"rule-{index}-add", "").strip()
-        if tag:
+        at, add = f"rule-{index}", form.get(f"rule-{index}-add", "").strip()
+        condition = _condition(form, at, f"policy.priority_rules[{len(made)}].when")
+        if condition is not None:
             signed = re.fullmatch(r"-?[0-9]{1,5}", add)
-            yield {"when": {"tag": tag}, "add": int(add) if signed else add}
+            made.append({"when": condition, "add": int(add) if signed else add})
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any, Final
 
 from holdfast.clock import from_datetime
@@ -11,7 +12,8 @@ from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.console.room import fill_of
 from holdfast.core.book import not_open
-from holdfast.core.refusals import Refusal
+from holdfast.core.model import Instant, Pool
+from holdfast.core.policy import Policy
 from holdfast.http.operations import granted
 from holdfast.pages.answers import Answer
 from holdfast.pages.pool import phase_of
@@ -25,7 +27,7 @@ async def look(call: Call) -> Answer:
     after = call.query.get("after") or None
     found = granted(await call.hf.pools(after=after, limit=_SHOWN + 1))
     shown, more = found[:_SHOWN], len(found) > _SHOWN
-    rows = sorted([await _row(call, pool) for pool in shown], key=lambda row: row["order"])
+    rows = sorted([_row(call, pool) for pool in shown], key=lambda row: row["order"])
     return await call.show(
         "pools.html",
         "pools",
@@ -39,8 +41,8 @@ async def look(call: Call) -> Answer:
     )
 
 
-async def _row(call: Call, pool: PoolState) -> dict[str, Any]:
-    stands = await phase(call, pool)
+def _row(call: Call, pool: PoolState) -> dict[str, Any]:
+    stands = phase(pool, call.now)
     speech = call.speech(pool.time_zone)
     begun = pool.starts_at is not None and from_datetime(pool.starts_at) <= call.now
     over = stands in OVER or begun
@@ -55,11 +57,15 @@ async def _row(call: Call, pool: PoolState) -> dict[str, Any]:
     }
 
 
-async def phase(call: Call, pool: PoolState) -> str:
+def phase(pool: PoolState, now: Instant) -> str:
     """open, not_open_yet, paused, closed or cancelled: as people see it on the pool's page."""
-    pool_id = await call.hf.reads.pool_id(pool.id, call.hf.org)
-    assert pool_id is not None
-    return phase_of(pool, not_open((await call.hf.reads.view(pool_id)).pool, call.now))
+    opens, closes, starts = (_instant(at) for at in (pool.opens_at, pool.closes_at, pool.starts_at))
+    asked = Pool(0, pool.org, pool.key, pool.title, Policy(), (), 0, pool.status, opens, closes, starts)
+    return phase_of(pool, not_open(asked, now))
+
+
+def _instant(at: datetime | None) -> Instant | None:
+    return None if at is None else from_datetime(at)
 
 
 async def _seen(call: Call) -> str:
@@ -73,17 +79,7 @@ async def watch(call: Call) -> AsyncIterator[bytes]:
     return await live.stream(call, seen)
 
 
-async def find(call: Call) -> Answer:
-    """A booking by its reference, as people say it on the phone; else the list again."""
-    name = call.query.get("q", "").strip().replace(" ", "")
-    found = await call.hf.booking(name) if name else None
-    if found is None or isinstance(found, Refusal):
-        return call.to("/console/pools", told="no_such_reference")
-    return call.to(f"/console/bookings/{found.id}")
-
-
 PAGES: Final = (
     Page("/console/pools", "console_pools", look),
     Page("/console/pools/stream", "console_pools_stream", watch),
-    Page("/console/find", "console_find", find),
 )

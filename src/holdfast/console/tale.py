@@ -13,6 +13,7 @@ from typing import Any, Final
 from holdfast import ids
 from holdfast.core.commands import is_staff
 from holdfast.core.model import CLOSED, WAITING
+from holdfast.core.staff import NO_REASON
 from holdfast.history import actor_of
 from holdfast.library import Holdfast
 from holdfast.pages.speech import PageSpeech
@@ -80,7 +81,7 @@ def of_entry(
         "units": ", ".join(_labels(facts.get("units") or ())),
         "seats": len(facts.get("units") or ()) if code == "unitsadded" else facts.get("quantity", 1),
         "window": _window(facts, speech),
-        "why": facts.get("why", ""),
+        "why": "" if facts.get("why") == NO_REASON else facts.get("why", ""),
         "unit": facts.get("unit") or facts.get("label") or units.get(facts.get("opening", -1), ""),
         "quota": facts.get("quota", ""),
         "how": facts.get("how", ""),
@@ -106,7 +107,7 @@ def of_step(step: Explanation, booking: Booking, speech: PageSpeech) -> dict[str
         **{
             name: facts[name]
             for name in ("position", "was", "priority", "seats", "why", "to", "quantity")
-            if facts.get(name)
+            if facts.get(name) and facts[name] != NO_REASON
         },
         "code": code,
         "reason": "unreachable" if code == "lapsed" and facts.get("why") else step.reason,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any, Final
 
@@ -34,10 +35,24 @@ def environment(language: str) -> Environment:
         lstrip_blocks=True,
     )
     env.policies["ext.i18n.trimmed"] = True
+    env.globals["place_of"] = place_of
     words = catalogue(language, "holdfast.console")
     words.add_fallback(catalogue(language, "holdfast.pages"))
     env.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
     return env
+
+
+def place_of(refused: Any) -> dict[str, Any]:
+    """Which field a refusal is about: without its numbers, the first of them from 1, the policy's field."""
+    field = refused.field or ""
+    number = re.search(r"\[(\d+)\]", field)
+    kind = re.sub(r"\[\d+\]", "[]", field)
+    return {
+        "kind": kind,
+        "number": int(number[1]) + 1 if number else 0,
+        "condition": kind in ("quotas[].eligible", "policy.priority_rules[].when"),
+        "policy": kind.removeprefix("policy.") if kind.startswith("policy.") else "",
+    }
 
 
 def render(language: str, template: str, **variables: Any) -> bytes:

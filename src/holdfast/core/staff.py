@@ -6,6 +6,7 @@ In each function refusals come first, in order of precedence; after the last of 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
@@ -18,6 +19,9 @@ from holdfast.core.room import overflow, room, taken
 from holdfast.core.search import look_for, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
+
+# What the log says of an offer for which staff gave no reason: it is what tells it from one by the rules.
+NO_REASON: Final = "offered by staff"
 
 
 def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
@@ -42,7 +46,7 @@ def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
     if opening is not None:
         take_aside(work, opening, found.quantity, "again")
     if offers:
-        give_offer(work, found, command.why or "offered by staff")
+        give_offer(work, found, command.why or NO_REASON)
     else:
         promote(work, found, by=None)
     return Done(booking.number)

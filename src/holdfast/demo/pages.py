@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.cli.words import Times
 from holdfast.clock import to_datetime
+from holdfast.core.refusals import Refusal
 from holdfast.demo import sights
 from holdfast.http import cookies
 from holdfast.http.problems import Problem, not_found
@@ -178,10 +179,18 @@ async def sign_in(call: Call) -> Answer:
     started = await call.service.sessions.sign_in(call.hf.org, scene.email, scene.password)
     assert started is not None
     age_s = call.service.settings.session_max_s
-    answer = see_other("/console")
+    answer = see_other(await _led_to(call))
     return Answer(
         303, b"", answers.HTML, (*answer.headers, *cookies.kept(started.token, age_s, secure=False))
     )
+
+
+async def _led_to(call: Call) -> str:
+    """Where in the console the sign-in leads: to the pool that the page speaks of, its story, or all."""
+    to, pool = call.query.get("to", ""), await call.hf.pool("pottery")
+    if to == "happened":
+        return "/console/happened?pool=pottery"
+    return f"/console/pools/{pool.id}" if to == "pottery" and not isinstance(pool, Refusal) else "/console"
 
 
 PAGES: Final = (

@@ -97,8 +97,9 @@ class BookingChanges(Plain, kw_only=True):
 
 
 class BookingsQuery(Paging, frozen=True):
-    """Which bookings."""
+    """Which bookings. A search is for a reference, an id, or what a party says of itself, or a part of it."""
 
     pool: str | UnsetType = UNSET
     party: str | UnsetType = UNSET
     state: States | UnsetType = UNSET
+    search: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET

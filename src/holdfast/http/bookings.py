@@ -37,7 +37,7 @@ from holdfast.http.operations import (
     page,
 )
 from holdfast.http.pools import wrong_cursor
-from holdfast.http.problems import of_refusal
+from holdfast.http.problems import invalid, of_refusal
 from holdfast.http.showing import shown, shown_bookings
 from holdfast.keys import PUBLIC
 from holdfast.shapes import Booking, Explanation, Outcome
@@ -90,8 +90,10 @@ def _wants(wants: WantsBody | None) -> dict[str, Any] | None:
 
 
 async def every(call: Call) -> Page[Booking]:
-    """Of one pool, or of all of them, pool by pool in the order of their ids."""
+    """Of one pool, or of all of them, pool by pool in the order of their ids; or what a search finds."""
     limit, query = call.limit(), call.query
+    if query.search is not UNSET:
+        return await _found(call, limit)
     state, party = query.state or None, query.party or None
     named = ids.booking_number(query.cursor) if query.cursor else None
     if query.cursor and named is None:
@@ -106,6 +108,16 @@ async def every(call: Call) -> Page[Booking]:
         listed = await _everywhere(call, named, state, party, limit)
     listed.items = shown_bookings(listed.items, call)
     return listed
+
+
+async def _found(call: Call, limit: int) -> Page[Booking]:
+    """What fits best is first, and there is no next page: who finds too much says more."""
+    query = call.query
+    for name in ("party", "state", "cursor"):
+        if getattr(query, name):
+            raise invalid(name, f"A search goes with pool and limit, not with {name}.")
+    found = granted(await call.hf.find(query.search, pool=query.pool or None, limit=limit))
+    return Page(shown_bookings(found, call))
 
 
 async def _everywhere(
@@ -268,7 +280,7 @@ OPERATIONS: Final = (
         "GET",
         "/v1/bookings",
         "list_bookings",
-        "List bookings, of one pool or of all; a page may be short and still have a next one",
+        "List or search bookings, of one pool or of all; a page may be short and still have a next one",
         every,
         READERS,
         Page[Booking],

@@ -11,6 +11,7 @@ from holdfast.clock import from_datetime
 from holdfast.core.commands import is_staff
 from holdfast.core.model import ENDED, HELD, IN_PLAY, WAITING
 from holdfast.core.refusals import Refusal
+from holdfast.core.staff import NO_REASON
 from holdfast.messages.languages import LANGUAGES
 from holdfast.pages import details as form
 from holdfast.pages import live
@@ -109,7 +110,8 @@ def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
         "units": ", ".join(facts.get("units", ())),
         "quantity": facts.get("quantity") or facts.get("seats", 1),
         "given": "quantity" in facts,
-        **{name: facts.get(name, "") for name in ("position", "was", "priority", "why", "to", "seats")},
+        **{name: facts.get(name, "") for name in ("position", "was", "priority", "to", "seats")},
+        "why": "" if facts.get("why") == NO_REASON else facts.get("why", ""),
     }
 
 

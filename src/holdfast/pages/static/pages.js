@@ -10,6 +10,8 @@
   let timers = [];
   let fetchedAt = -PAUSE_MS;
   let busy = false;
+  let again = false;
+  let shown = 0;
   let later = 0;
 
   const main = () => document.querySelector("main");
@@ -52,7 +54,10 @@
 
   async function refresh() {
     const { here, state } = main().dataset;
-    if (!here || busy) return;
+    if (!here) return;
+    // News that come while we fetch may be newer than what we get.
+    again = busy;
+    if (busy) return;
     const wait = fetchedAt + PAUSE_MS - Date.now();
     if (wait > 0) {
       clearTimeout(later);
@@ -61,16 +66,23 @@
     }
     busy = true;
     fetchedAt = Date.now();
+    const before = shown;
     try {
       const whose = main().dataset.signedIn ? "same-origin" : "omit";
       const answer = await fetch(`${here}${here.includes("?") ? "&" : "?"}live=${state}`, { headers: { accept: "text/html" }, cache: "no-store", credentials: whose });
       // Somebody who was signed in is so no longer.
       if (answer.redirected) location.reload();
-      else if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      else if (answer.ok) {
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        // What was shown meanwhile is newer than what was asked for before.
+        if (shown === before) show(fresh);
+        else again = true;
+      }
     } catch {
       // No network: the next news, or the next look, comes to it.
     }
     busy = false;
+    if (again) refresh();
   }
 
   // The same state: only what is marked as a part of the page changes, so that nobody's typing is lost.
@@ -78,6 +90,7 @@
     const old = main();
     const next = fresh.querySelector("main");
     if (!next) return;
+    shown += 1;
     const typed = [...old.querySelectorAll("input:not([type=hidden]), select, textarea")]
       .filter((field) => field.name).map((field) => [field.id, field.name, field.value, field.checked]);
     const said = spoken(old);

@@ -13,10 +13,24 @@ SELECT b.pool_id, b.number FROM pools AS p JOIN bookings AS b ON b.pool_id = p.i
 WHERE p.org = $1 AND b.state = 'held' AND b.expires_at IS NOT NULL AND b.expires_at > $2 AND b.expires_at <= $3
 ORDER BY b.expires_at, b.pool_id, b.number LIMIT $4;
 
+-- name: needs_holds_count
+-- How many holds of an org's pools end between two instants; more than so many are not counted.
+SELECT count(*) FROM (
+    SELECT 1 FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+    WHERE p.org = $1 AND b.state = 'held' AND b.expires_at IS NOT NULL AND b.expires_at > $2 AND b.expires_at <= $3
+    LIMIT $4) AS found;
+
+-- name: read_next_to_end
+-- The bookings of a pool in a state that has a deadline, those that end first.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = $2
+ORDER BY expires_at, number LIMIT $3;
+
 -- name: quota_states
--- How many seats of each quota are offered, held and confirmed.
+-- How many seats of each quota are offered and held: both have a deadline, by which they are found.
 SELECT quota, state, sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END)::bigint
-FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed') GROUP BY quota, state;
+FROM bookings
+WHERE pool_id = $1 AND expires_at IS NOT NULL AND state IN ('offered', 'held') GROUP BY quota, state;
 
 -- name: read_bookings_before
 -- The bookings of a pool before a number, the newest first.
@@ -32,3 +46,29 @@ FROM outbox WHERE pool_id = $1 AND (seq, part) < ($2, $3) ORDER BY seq DESC, par
 -- name: org_changes
 -- How much has happened in all pools of an org: while it stays, nothing has changed.
 SELECT coalesce(sum(log_seq), 0)::bigint FROM pools WHERE org = $1;
+
+-- name: pools_lately
+-- The pools of an org, with how many bookings each has had; those with the latest news first.
+SELECT id, numbers FROM pools WHERE org = $1 ORDER BY updated_at DESC, id;
+
+-- name: search_parties
+-- The parties in which some patterns occur, of bookings of some pools between two numbers.
+SELECT pool_id, number, party FROM bookings
+WHERE pool_id = ANY($1::bigint[]) AND number > $2 AND number <= $3
+    AND party ILIKE $4 AND party ILIKE $5 AND party ILIKE $6;
+
+-- name: messages_by_key
+SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (pool, s, p)
+JOIN outbox ON pool_id = x.pool AND seq = x.s AND part = x.p;
+
+-- name: deliveries_by_key
+-- How some messages fared at each of their targets.
+SELECT d.pool_id, d.seq, d.part, d.target, d.state, d.attempts, d.at, d.error
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (pool, s, p)
+JOIN deliveries AS d ON d.pool_id = x.pool AND d.seq = x.s AND d.part = x.p ORDER BY d.target;
+
+-- name: closed_units
+-- The units of a pool that staff have closed, the latest first.
+SELECT label, quota, ordinal, starts_at, attributes, closed, NULL::bigint FROM units
+WHERE pool_id = $1 AND closed ORDER BY ordinal DESC LIMIT $2;

@@ -23,6 +23,15 @@ SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantit
 FROM bookings WHERE pool_id = $1 AND quota = $2 AND state IN ('offered', 'held', 'confirmed')
     AND (arrival, number) < ($3, $4);
 
+-- name: seats_ahead_of_some
+-- Of some bookings, the seats taken in their quota by those who come before them in the order.
+SELECT number, before FROM (
+    SELECT number, coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END) OVER (
+        PARTITION BY quota ORDER BY arrival, number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+        0)::bigint AS before
+    FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed')) AS ordered
+WHERE number = ANY($2::bigint[]);
+
 -- name: read_line
 SELECT {booking}
 FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place > $2 ORDER BY place LIMIT $3;

@@ -57,7 +57,7 @@ FROM outbox WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
 -- The dead letters of an org's pools, pool by pool.
 SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
     o.attempts, o.error
-FROM pools AS p JOIN outbox AS o ON o.pool_id = p.id
+FROM pools AS p JOIN outbox AS o INDEXED BY outbox_dead ON o.pool_id = p.id
 WHERE p.org = ?1 AND o.state = 'dead' AND (o.pool_id, o.seq, o.part) > (?2, ?3, ?4)
 ORDER BY o.pool_id, o.seq, o.part LIMIT ?5;
 
