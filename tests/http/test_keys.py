@@ -47,6 +47,11 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     keys = {pool["key"] for pool in public.ask("GET", "/v1/pools?limit=500")["items"]}
     assert "open-house" in keys
     assert "shut" not in keys
+    # Nor one by one: it is answered as a pool that is not there.
+    assert public.ask("GET", "/v1/pools/open-house")["key"] == "open-house"
+    hidden = public.ask("GET", "/v1/pools/shut", expect=404)
+    nowhere = public.ask("GET", "/v1/pools/nowhere", expect=404)
+    assert hidden == {**nowhere, "detail": nowhere["detail"].replace("nowhere", "shut")}
     mine = public.book("open-house", "ann")
     assert public.booking(mine["edit_token"])["state"] == "held"
     for name in (mine["id"], mine["reference"]):

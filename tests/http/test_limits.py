@@ -157,6 +157,15 @@ def test_the_figures_are_there(server: Server, admin: Client) -> None:
     assert figure("holdfast_outbox_lag_seconds") >= 0
 
 
+def test_each_page_is_counted_under_its_own_name(admin: Client) -> None:
+    pages = {"/docs": "docs", "/openapi.json": "openapi", "/healthz": "healthz", "/readyz": "readyz"}
+    for path in (*pages, "/metrics"):
+        assert admin.get(path).status_code == 200
+    text = admin.get("/metrics").text
+    for name in (*pages.values(), "metrics"):
+        assert f'holdfast_requests_total{{operation="{name}",status="200"}}' in text
+
+
 def test_logs_are_json_and_name_the_request(server: Server, admin: Client) -> None:
     admin.get("/v1/pools", headers={"X-Request-ID": "find-me"})
     lines = [json.loads(line) for line in server.log("find-me").splitlines()]

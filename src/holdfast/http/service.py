@@ -288,11 +288,11 @@ class Service:
         pages: dict[str, Page] = {
             "/healthz": health.healthz,
             "/readyz": health.readyz,
-            "/metrics": metrics.page,
+            "/metrics": metrics.metrics,
             "/openapi.json": docs.openapi,
-            "/docs": docs.page,
-            "/docs/docs.js": docs.script,
-            "/docs/docs.css": docs.style,
+            "/docs": docs.docs,
+            "/docs/docs.js": docs.docs_script,
+            "/docs/docs.css": docs.docs_style,
         }
         routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
         return routes + self.site()
