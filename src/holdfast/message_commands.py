@@ -180,6 +180,8 @@ class MessageCommands(WebhookCommands):
             return bad.refusal
         if notifier not in _NOTIFIERS:
             return invalid("notifier", f"notifier must be one of: {', '.join(_NOTIFIERS)}.")
+        if notifier == "apprise" and (refused := _wrong_service(address)):
+            return refused
         now = self.clock.now()
 
         async def work(tx: Transaction) -> str | Refusal:
@@ -214,3 +216,16 @@ class MessageCommands(WebhookCommands):
         finally:
             await tx.rollback()
         return bool(found)
+
+
+def _wrong_service(address: str) -> Refusal | None:
+    """Why staff cannot be told at this address of Apprise; it is looked at again when they are."""
+    from holdfast.notifiers.apprise.schemes import SCHEMES, allowed_besides, may_use, scheme_of
+
+    if may_use(scheme_of(address), allowed_besides()):
+        return None
+    listed = ", ".join(f"{scheme}://" for scheme in sorted(SCHEMES))
+    sentence = (
+        f"This service may not be used here. Those that may: {listed}; more by HOLDFAST_APPRISE_SCHEMES."
+    )
+    return invalid("address", sentence)

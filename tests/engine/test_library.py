@@ -127,7 +127,7 @@ async def about_messages(hf: Told) -> None:
     webhook = await hf.add_webhook("https://example.org/hook", kinds=["offer"])
     await hf.add_webhook("gopher://example.org")
     await hf.rotate_webhook(webhook.id)
-    await hf.change_webhook(webhook.id, url="https://127.0.0.1/hook", payload="thin")
+    await hf.change_webhook(webhook.id, url="https://receiver.invalid/hook", payload="thin")
     await hf.test_webhook(webhook.id)
     await hf.deliveries(webhook.id)
     await hf.replay_delivery(webhook.id, first)

@@ -103,7 +103,7 @@ def test_a_program_keeps_and_tells(server: Server, admin: Admin) -> None:
         assert granted(hf.message(told.id)).kind == "joined"
         assert isinstance(hf.replay(told.id), Refusal)
         assert granted(hf.dead_letters()).items == []
-        webhook = granted(hf.add_webhook("https://127.0.0.1/", kinds=["offer"]))
+        webhook = granted(hf.add_webhook("https://receiver.invalid/", kinds=["offer"]))
         assert granted(hf.webhook(webhook.id)).secret is None
         assert granted(hf.change_webhook(webhook.id, payload="thin", kinds=[])).kinds == ()
         assert granted(hf.rotate_webhook(webhook.id)).secret != webhook.secret
