@@ -246,13 +246,23 @@ def test_a_dead_letter_is_listed_and_replayed(admin: Client, reader: Client, mai
     path = f"/v1/messages/{dead['id']}/replay"
     assert reader.ask("POST", path, expect=403)
     mail.answers.clear()
+    # Put away, it needs nobody any more; it stays what it is, with who did it, and can still be replayed.
+    away = f"/v1/messages/{dead['id']}/dismiss"
+    assert reader.ask("POST", away, expect=403)
+    gone = admin.ask("POST", away, **keyed("dismiss"))
+    assert (gone["state"], gone["dismissed"]["by"]) == ("dead", "staff:ops")
+    assert gone["deliveries"][0]["error"].startswith("550")
+    assert admin.ask("POST", away, **keyed("dismiss")) == admin.ask("POST", away) == gone
+    assert reader.ask("GET", "/v1/dead-letters")["items"] == []
+    assert dead in reader.ask("GET", "/v1/pools/dead/messages")["items"]
     again = admin.ask("POST", path, **keyed("replay"))
-    assert again["id"] == dead["id"]
+    assert (again["id"], again["dismissed"]) == (dead["id"], None)
     assert tried(admin, made["id"], 2)["state"] == "sent"
     assert len(mail.to("dot@example.org")) == before + 1
     assert admin.ask("POST", path, **keyed("replay"))["state"] == "sent"
     assert len(mail.to("dot@example.org")) == before + 1
     assert admin.ask("POST", path, expect=409)["code"] == "not_possible"
+    assert admin.ask("POST", away, expect=409)["code"] == "not_possible"
     assert reader.ask("GET", "/v1/dead-letters")["items"] == []
 
 

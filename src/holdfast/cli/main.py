@@ -23,6 +23,7 @@ from holdfast.cli import (
     person,
     pool,
     receivers,
+    retention,
     serve,
     staff,
     stats,
@@ -88,6 +89,7 @@ for part in (
     files,
     person,
     maintenance,
+    retention,
     verify,
 ):
     part.register(app)

@@ -13,7 +13,7 @@ SECTIONS: Final = {
     "Looking back": ("log", "stats", "verify"),
     "Messages": ("outbox", "message", "webhook", "staff-contact"),
     "People and their records": ("export", "import", "person"),
-    "The database": ("migrate", "release-expired", "prune"),
+    "The database": ("migrate", "release-expired", "retention", "prune"),
 }
 
 

@@ -92,10 +92,11 @@ async def log(call: Call) -> Page[LogEntry]:
     if not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 15:
         raise wrong_cursor()
     found = granted(await call.hf.log(call.path["pool"], after=int(cursor), limit=limit + 1))
-    return page([_entry(entry) for entry in found], limit, lambda entry: str(entry.seq))
+    return page([shown_entry(entry) for entry in found], limit, lambda entry: str(entry.seq))
 
 
-def _entry(entry: LogEntry) -> LogEntry:
+def shown_entry(entry: LogEntry) -> LogEntry:
+    """An entry of the log, as the API writes it."""
     told = in_utc(msgspec.to_builtins(entry))
     pool = told["facts"].get("pool")
     if isinstance(pool, dict):

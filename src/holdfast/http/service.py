@@ -33,12 +33,14 @@ from holdfast.http import (
     health,
     keeping,
     keys,
+    looking_back,
     members,
     messages,
     metrics,
     offers,
     origins,
     pools,
+    retention,
     session,
     stats,
     stream,
@@ -94,7 +96,7 @@ class Service:
         self.members: Members
         self.sessions: Sessions
         self.passwords = Passwords()
-        self.attempts = Attempts()
+        self.attempts: Attempts
         self.doorkeeper: Doorkeeper
         self.watcher: stream.Watcher
         self.waiting_for = "The database has not been opened yet."
@@ -159,6 +161,7 @@ class Service:
             self.members = Members(hf.store, hf.clock, hf.secret)
             limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
             self.sessions = Sessions(hf.store, hf.clock, hf.secret, self.passwords, limits)
+            self.attempts = Attempts(hf.store, hf.secret)
             self.doorkeeper = Doorkeeper(self.keys, self.sessions, hf.clock)
             self.doorkeeper.start()
             stack.push_async_callback(self.doorkeeper.close)
@@ -308,6 +311,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         bookings.OPERATIONS,
         offers.OPERATIONS,
         pools.OPERATIONS,
+        looking_back.OPERATIONS,
         units.OPERATIONS,
         stats.OPERATIONS,
         stream.OPERATIONS,
@@ -319,6 +323,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         templates.OPERATIONS,
         webhooks.OPERATIONS,
         keeping.OPERATIONS,
+        retention.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)
