@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -25,7 +25,8 @@ app = typer.Typer(
 )
 
 Org = Annotated[str, typer.Option("--org", metavar="ORG", help="The org whose policy it is.")]
-_LENGTH = "so many days (365d), or never"
+_EVER: Final = 2**62
+_LENGTH: Final = "so many days (365d), or never"
 
 
 def register(parent: typer.Typer) -> None:
@@ -141,7 +142,7 @@ async def _by_policies(hf: Holdfast, dry_run: bool) -> dict[str, Pruned]:
     from holdfast.keeping.keeper import orgs_to_prune
 
     found: dict[str, Pruned] = {}
-    for org in await orgs_to_prune(hf, hf.clock.now()):
+    for org in await orgs_to_prune(hf, since=_EVER):
         pruned = await hf.for_org(org).prune(dry_run=dry_run)
         assert not isinstance(pruned, Refusal)
         found[org] = pruned
