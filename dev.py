@@ -58,7 +58,10 @@ def demo(arguments: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
-    return call(PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments)
+    # The order of the files is our own: tests/conftest.py says why.
+    return call(
+        PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *arguments
+    )
 
 
 def lint(arguments: list[str]) -> int:
@@ -70,6 +73,10 @@ def lint(arguments: list[str]) -> int:
         call(PYTHON, "-m", "ruff", "format", *formatting),
         call(PYTHON, "-m", "mypy"),
     )
+
+
+def sim(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "sim", *arguments)
 
 
 def bench(arguments: list[str]) -> int:
@@ -103,6 +110,7 @@ COMMANDS = {
     "demo": Command(demo, "run", "see Holdfast at work, in your browser (--stories: in the terminal)"),
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types"),
+    "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),

@@ -30,6 +30,28 @@ INSTALLERS = {
     "apk": (["apk", "add", "-q"], "chromium", "libatomic"),
     "pacman": (["pacman", "-S", "--noconfirm", "--quiet"], "chromium", "gcc-libs"),
 }
+# A Chromium that is a whole browser, not only its shell, makes a window for each page, and in it a page of
+# its own for what drops down below the address: as much work as the page that is tested. A list of features
+# replaces Playwright's own, so what that leaves out for the sake of steady tests is left out here, too.
+FEATURES_OFF = [
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+]
+ARGUMENTS = [f"--disable-features={','.join(FEATURES_OFF)}"]
 DOWNLOAD_S = 300
 INSTALL_S = 600
 

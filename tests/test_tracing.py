@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from tests.database import SECRET, START
 from tests.http.server import make_key, serving
 from tests.notifiers.servers import mail_server, receiver
 from tests.outbox.conftest import settings_for
+from tests.patience import until
 
 ANN = {"id": "ann-4711", "name": "Zelda", "contacts": {"email": "zelda@example.org"}}
 
@@ -97,8 +97,7 @@ async def test_a_request_and_its_command_belong_to_the_callers_trace(sqlite_url:
     trace_id, span_id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
     service = Service(Settings(database=sqlite_url), tracing=Tracing(traces.provider))
     async with service.running():
-        while service.hf is None:
-            await asyncio.sleep(0.01)
+        await until(lambda: service.hf)
         made = await service.keys.create("default", "admin", "tests")
         assert isinstance(made, ApiKey)
         headers = {"Authorization": f"Bearer {made.secret}", "traceparent": f"00-{trace_id}-{span_id}-01"}

@@ -20,7 +20,7 @@ from holdfast.store.base import Reader
 TOPICS: Final[Mapping[str, frozenset[str]]] = {
     "signups": frozenset({"Joined", "Held", "Confirmed", "Extended", "Expired", "BookingChanged"}),
     "offers": frozenset({"Offered", "Claimed", "Declined", "Lapsed", "Promoted", "RoundStarted"}),
-    "ends": frozenset({"Cancelled", "Expired", "Closed", "Demoted"}),
+    "ends": frozenset({"Cancelled", "Expired", "Closed", "Demoted", "PutBack"}),
     "seats": frozenset({"OpeningStarted", "OpeningReduced", "OpeningEnded", "HandedBack", "UnitsAdded"}),
     "pool": frozenset({"PoolCreated", "PoolChanged", "UnitsAdded", "UnitClosed", "Erased"}),
 }
@@ -29,7 +29,7 @@ SCANNED_MAX: Final = 2_000
 _AT_ONCE: Final = 500
 _LAST: Final = 2**62
 # What gives a unit to a booking, and what takes it away again without naming it.
-_GIVES: Final = frozenset({"Held", "Promoted", "Offered", "Claimed"})
+_GIVES: Final = frozenset({"Held", "Promoted", "Offered", "Claimed", "PutBack"})
 
 
 class HistoryPage(msgspec.Struct, frozen=True):

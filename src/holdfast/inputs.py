@@ -9,11 +9,10 @@ from functools import cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from holdfast import local_times
+from holdfast import local_times, questions
 from holdfast.clock import from_datetime
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
-from holdfast.core import questions
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
@@ -30,6 +29,7 @@ from holdfast.core.model import (
 )
 from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal, invalid
+from holdfast.policy_document import as_document
 
 TEXT_MAX: Final = 10_000
 NAME_MAX: Final = 500
@@ -360,7 +360,7 @@ _READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {
 
 def _policy(value: object, base: Pool) -> dict[str, Any]:
     """The changes of a policy: they are made under the pool's lock, to the policy there is then."""
-    changes = mapping(policies.as_document(value) if isinstance(value, Policy) else value, "policy")
+    changes = mapping(as_document(value) if isinstance(value, Policy) else value, "policy")
     made = policies.amended(base.policy, changes)
     if isinstance(made, Refusal):
         raise Bad(made.field or "policy", made.sentence)

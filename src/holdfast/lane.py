@@ -20,7 +20,9 @@ BATCH_MAX: Final = 512
 SHARE: Final = 32
 
 # These look at rows that other commands of the same batch may change, or change rules under their feet.
-_ALONE: Final = frozenset({c.ChangePool, c.AddUnits, c.CloseUnit, c.Move, c.Resolve, c.GiveOffer, c.Fill})
+_ALONE: Final = frozenset(
+    {c.ChangePool, c.AddUnits, c.CloseUnit, c.Move, c.PutBack, c.Resolve, c.GiveOffer, c.Fill}
+)
 
 
 @dataclass(slots=True, eq=False)

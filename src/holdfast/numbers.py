@@ -142,6 +142,9 @@ def _after(entry: Entry, shares: Mapping[int, _Share]) -> list[tuple[int, _Share
     quantity = facts.get("quantity") or entry.quantity or 1
     if entry.kind == "Joined":
         return [(number, _Share(0, 1))]
+    if entry.kind == "PutBack":
+        waits = facts["state"] == WAITING
+        return [(number, _Share(0, 1) if waits else _Share(quantity))]
     if entry.kind in ("Held", "Offered", "Promoted"):
         return [(number, _Share(quantity))]
     if entry.kind == "Claimed":
@@ -161,7 +164,7 @@ def _after(entry: Entry, shares: Mapping[int, _Share]) -> list[tuple[int, _Share
 def _before(entry: Entry, after: _Share) -> _Share:
     """What a booking had before the first event that was read of it."""
     kind, quantity = entry.kind, entry.quantity or 1
-    if kind in ("Joined", "Held") or (
+    if kind in ("Joined", "Held", "PutBack") or (
         kind == "Claimed" and entry.facts.get("part") is not None and after.seats
     ):
         return _Share()

@@ -10,13 +10,13 @@ import msgspec
 from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
-from holdfast.core.explain import explain
 from holdfast.core.model import OFFERED, WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import placement
 from holdfast.core.view import View
+from holdfast.explain import explain
 from holdfast.inputs import KEY
 from holdfast.numbers import DAY, ENTRIES_MAX, Entry, Numbers, Standing, figures
 from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals
@@ -102,21 +102,32 @@ class Reads:
             return None
         return (await self._shaped(await self.view(pool_id), found, secret=secret))[0]
 
-    async def _shaped(self, view: View, raw: list[Row] | Any, *, secret: bool = False) -> list[Booking]:
-        pool_id, now = view.pool.id, self._clock.now()
+    async def _shaped(
+        self, view: View, raw: list[Row] | Any, *, secret: bool = False, before: int | None = None
+    ) -> list[Booking]:
+        """Bookings as they are shown. With `before` they are a stretch of the line, behind so many others."""
         bookings = [rows.booking_of(row) for row in raw]
         view.load_bookings(bookings)
         places = [b.place for b in bookings if b.state == WAITING]
-        if places:
-            keys = [(pool_id, place) for place in places]
-            for _, place, before in await self._store.reader().each("waiting_before", keys):
-                view.base[place] = before
+        if before is None:
+            view.base.update(await self._waiting_before(view.pool.id, places))
+        else:
+            # Others may have left since: who stood one behind the other must not be shown with a gap.
+            view.base.update({place: before + n for n, place in enumerate(places)})
         # The line may have grown since the pool was read: positions come from the places alone.
         view.loaded_waiting, view.loaded_last_place = max(1, view.loaded_waiting), 2**63 - 1
         view.loaded_arrivals = 2**63 - 1
+        now = self._clock.now()
         shaped = [booking_shape(view, b.number, now) for b in bookings]
         shaped = [with_tokens(booking, self._secret) for booking in shaped] if secret else shaped
         return [await self._placed(view, booking) for booking in shaped]
+
+    async def _waiting_before(self, pool_id: int, places: list[int]) -> dict[int, int]:
+        if not places:
+            return {}
+        keys = [(pool_id, place) for place in places]
+        found = await self._store.reader().each("waiting_before", keys)
+        return {place: before for _, place, before in found}
 
     async def _placed(self, view: View, booking: Booking) -> Booking:
         """Correct the placement where a quota overflows into the open share: the order decides."""
@@ -161,7 +172,7 @@ class Reads:
                 return []
             place = found[0][0]
         found = await reader.rows("read_line", pool_id, place, limit)
-        return await self._shaped(await self.view(pool_id), found) if found else []
+        return await self._shaped(await self.view(pool_id), found, before=after) if found else []
 
     async def line_behind(self, pool_id: int, number: int, limit: int) -> list[Booking]:
         """The line from behind a booking, or for number 0 from the head. It may have left meanwhile."""
@@ -172,7 +183,11 @@ class Reads:
                 return []
             place = rows.booking_of(found[0]).place
         found = await reader.rows("read_line", pool_id, place, min(limit, PAGE_MAX))
-        return await self._shaped(await self.view(pool_id), found) if found else []
+        if not found:
+            return []
+        first = rows.booking_of(found[0]).place
+        before = (await self._waiting_before(pool_id, [first])).get(first, 0) if number else 0
+        return await self._shaped(await self.view(pool_id), found, before=before)
 
     async def org_of(self, pool_id: int) -> str | None:
         """Whose pool this is."""

@@ -16,10 +16,10 @@ from holdfast import ids, tokens
 from holdfast.clock import to_datetime, to_text
 from holdfast.core import line, model
 from holdfast.core.model import ENDED, OFFERED, WAITING, Instant, Party, Pool, Price
-from holdfast.core.policy import as_document
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import UNLIMITED, is_open, need_all_units, placement, room
 from holdfast.core.view import View
+from holdfast.policy_document import as_document
 
 
 class Offer(msgspec.Struct, frozen=True):

@@ -174,6 +174,17 @@ class StaffCommands(Door):
             booking, lambda number: c.Move(number, to, other, why, by), idempotency_key
         )
 
+    async def put_back(
+        self,
+        booking: str,
+        *,
+        why: str = "",
+        by: str = "staff",
+        idempotency_key: str | None = None,
+    ) -> Booking | Refusal:
+        """Undo the end of a booking: it gets its seats again if they are free, or waits where it did."""
+        return await self._on_booking(booking, lambda number: c.PutBack(number, why, by), idempotency_key)
+
 
 def _unnamed(pool: Pool) -> Pool:
     """The pool without its id: a request made again has another one."""

@@ -67,6 +67,7 @@ class SyncHoldfast:
     fill = _sync(Holdfast.fill)
     offer = _sync(Holdfast.offer)
     move = _sync(Holdfast.move)
+    put_back = _sync(Holdfast.put_back)
     book = _sync(Holdfast.book)
     dry_run = _sync(Holdfast.dry_run)
     confirm = _sync(Holdfast.confirm)

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
 
 from holdfast import Holdfast, Refusal, granted
 from holdfast.accounts.members import Members
@@ -101,9 +102,15 @@ async def test_a_no_is_the_same_no_after_the_same_work(
     assert hasher.checks == 2
 
 
-async def test_nobodys_password_lets_nobody_in(hf: Holdfast, sessions: Sessions) -> None:
-    assert await sessions.sign_in("default", "nobody@example.org", "nobody has this password") is None
-    assert await sessions.sign_in("default", "eve@example.org", "nobody has this password") is None
+@pytest.mark.parametrize("rules", [{}, QUICK], ids=["ours", "others"])
+def test_nobodys_hash_is_checked_by_the_same_work_and_fits_nothing(rules: dict[str, int]) -> None:
+    hasher = PasswordHasher(**rules)
+    nobodys = Passwords(hasher)._nobodys
+    assert extract_parameters(nobodys) == extract_parameters(hasher.hash(PASSWORD))
+    # One that is no hash at all would be refused without any work, and be told by that.
+    with pytest.raises(VerifyMismatchError):
+        hasher.verify(nobodys, PASSWORD)
+    assert Passwords(hasher)._nobodys != nobodys
 
 
 async def test_it_ends_when_it_is_not_used(hf: Holdfast, sessions: Sessions) -> None:

@@ -1,25 +1,30 @@
 """A service, a Chromium, and pages of it in every size, theme and language, with and without scripts.
 
+The demo, for tests of pages that need a past, has the same: `demo` and `opened`.
+
 Screenshots of every page are kept in `screenshots/`, which git does not take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from testbed.browser import ARGUMENTS
 from testbed.browser import chromium as find_chromium
+from tests.demo.demo import Demo, running
 from tests.http.server import Client, Server, make_key, serving
+from tests.patience import PATIENCE_S
 
 SHOTS = Path(__file__).parent.parent.parent / "screenshots"
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 LOCALES = {"en": "en-GB", "fi": "fi-FI", "de": "de-DE"}
-# A shared machine has slow moments.
-PATIENCE_MS = 20_000
+PATIENCE_MS = PATIENCE_S * 1_000
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -41,17 +46,36 @@ def admin(server: Server) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def chromium(admin: Client) -> Iterator[Browser]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with running(tmp_path_factory.mktemp("demo")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
     """Closed with its module: while Playwright runs, nothing asynchronous can beside it."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium())
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield browser
         browser.close()
 
 
 @pytest.fixture
-def visit(chromium: Browser, server: Server) -> Iterator[Open]:
+def visit(admin: Client, server: Server, chromium: Browser) -> Iterator[Open]:
     """Opens a page of the service in a browser of its own. At the end no page may have complained."""
+    with visiting(chromium, server.base) as visit:
+        yield visit
+
+
+@pytest.fixture
+def opened(demo: Demo, chromium: Browser) -> Iterator[Open]:
+    """The same for a page of the demo."""
+    with visiting(chromium, demo.base) as visit:
+        yield visit
+
+
+@contextmanager
+def visiting(chromium: Browser, base: str) -> Iterator[Open]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -60,7 +84,7 @@ def visit(chromium: Browser, server: Server) -> Iterator[Open]:
     ) -> Page:
         width, height = SIZES[size]
         context = chromium.new_context(
-            base_url=server.base,
+            base_url=base,
             viewport={"width": width, "height": height},
             java_script_enabled=scripts,
             locale=LOCALES[language],
@@ -71,7 +95,7 @@ def visit(chromium: Browser, server: Server) -> Iterator[Open]:
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
-        listen(page, server.base, complaints)
+        listen(page, base, complaints)
         page.goto(path)
         return page
 

@@ -65,17 +65,18 @@ def evening(admin: Client, days: int) -> str:
     )
 
 
-def gala(admin: Client, **fields: Any) -> str:
-    """An evening with several quotas, an open share and questions."""
+def gala(admin: Client, *, sizes: tuple[int, int, int] = (40, 10, 5), guests: int = 12, **fields: Any) -> str:
+    """An evening with several quotas, an open share and questions, and so many guests."""
+    members_max, guests_max, crew_max = sizes
     key = new_key("gala")
     body = {
         "key": key,
         "title": "Spring gala at the old mill",
         "preset": "event_signup",
         "quotas": [
-            {"key": "members", "title": "Members", "size": 40},
-            {"key": "guests", "title": "Guests", "size": 10},
-            {"key": "crew", "title": "Crew", "size": 5, "eligible": {"tag": "crew"}},
+            {"key": "members", "title": "Members", "size": members_max},
+            {"key": "guests", "title": "Guests", "size": guests_max},
+            {"key": "crew", "title": "Crew", "size": crew_max, "eligible": {"tag": "crew"}},
         ],
         "open_size": 10,
         "starts_at": evening(admin, 12),
@@ -88,7 +89,7 @@ def gala(admin: Client, **fields: Any) -> str:
         },
     }
     admin.ask("POST", "/v1/pools", body | fields, expect=201)
-    for n in range(12):
+    for n in range(guests):
         admin.book(key, f"guest-{n}", quota="guests", as_staff=True)
     return key
 

@@ -105,7 +105,7 @@ def test_a_cancelled_place_goes_on_and_is_put_back(
     page.goto(there)
     expect(page.locator("[data-part=offers]")).to_contain_text("Cyd")
     page.go_back()
-    page.get_by_role("button", name="Put back in line").click()
+    page.get_by_role("button", name="Put back").click()
     expect(page.locator("h1")).to_contain_text("Waiting")
     assert line(admin, key) == ["Ann"]
 

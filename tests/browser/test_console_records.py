@@ -8,19 +8,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Open
 from tests.browser.flows import says
-from tests.browser.lived_in import browser, demo, opened
 from tests.browser.test_looks import fits, judge
 from tests.demo.demo import Demo
-
-__all__ = ["browser", "demo", "opened"]
 
 Shoot = Callable[[Page, str], None]
 
 
-def desk(opened: Callable[..., Page], demo: Demo, **options: Any) -> Page:
+def desk(opened: Open, demo: Demo, **options: Any) -> Page:
     """Somebody who comes by the link of the demo, signed in."""
-    return opened(demo.links["The console"], **options)
+    return opened(demo.links["The console"], **{"size": "desktop", **options})
 
 
 def unfold(page: Page) -> None:
@@ -71,7 +69,7 @@ PAGES: list[tuple[str, str, Callable[[Page], None] | None]] = [
 
 @pytest.mark.parametrize(("name", "path", "act"), PAGES, ids=[page[0] for page in PAGES])
 def test_everybody_can_use_the_page(
-    opened: Callable[..., Page],
+    opened: Open,
     demo: Demo,
     shoot: Shoot,
     name: str,
@@ -79,7 +77,6 @@ def test_everybody_can_use_the_page(
     act: Callable[[Page], None] | None,
 ) -> None:
     page = desk(opened, demo)
-    page.emulate_media(reduced_motion="reduce")
     page.goto(path)
     if act is not None:
         act(page)
@@ -90,7 +87,7 @@ def test_everybody_can_use_the_page(
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_seat_a_person_and_the_whole_record_are_found_by_hand(
-    opened: Callable[..., Page], demo: Demo, scripts: bool
+    opened: Open, demo: Demo, scripts: bool
 ) -> None:
     page = desk(opened, demo, scripts=scripts, size="phone")
     page.get_by_role("navigation", name="Sections").get_by_role("link", name="What happened").click()
@@ -108,7 +105,7 @@ def test_a_seat_a_person_and_the_whole_record_are_found_by_hand(
     expect(page.locator(".timeline")).to_contain_text("Bea declines. The place in line stays.")
 
 
-def test_the_tables_of_the_numbers_say_what_the_charts_draw(opened: Callable[..., Page], demo: Demo) -> None:
+def test_the_tables_of_the_numbers_say_what_the_charts_draw(opened: Open, demo: Demo) -> None:
     page = desk(opened, demo)
     page.goto("/console/numbers?pool=algebra&days=30")
     unfold(page)
@@ -119,7 +116,7 @@ def test_the_tables_of_the_numbers_say_what_the_charts_draw(opened: Callable[...
     expect(page.get_by_role("img", name="Seats taken over time")).to_be_visible()
 
 
-def test_own_words_are_tried_before_they_are_kept(opened: Callable[..., Page], demo: Demo) -> None:
+def test_own_words_are_tried_before_they_are_kept(opened: Open, demo: Demo) -> None:
     page = desk(opened, demo, size="phone")
     page.goto("/console/settings/words/joined/en")
     page.get_by_label("Subject").fill("You are number {{ position }}, {{ name }}")

@@ -6,29 +6,24 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.lived_in import browser, demo, opened
+from tests.browser.conftest import Open
 from tests.browser.test_looks import fits, judge
 from tests.demo.demo import Demo
 
-__all__ = ["browser", "demo", "opened"]
 
-
-def test_everybody_can_use_the_pages_of_the_demo(
-    opened: Callable[..., Page], shoot: Callable[[Page, str], None]
-) -> None:
-    page = opened("/demo")
-    page.emulate_media(reduced_motion="reduce")
+def test_everybody_can_use_the_pages_of_the_demo(opened: Open, shoot: Callable[[Page, str], None]) -> None:
+    page = opened("/demo", size="desktop")
     judge(page, "demo", shoot)
     fits(page, 320)
-    page = opened("/demo/letters/1")
+    page = opened("/demo/letters/1", size="desktop")
     judge(page, "demo_letter", shoot)
     fits(page, 320)
 
 
 def test_the_clock_is_moved_without_leaving_the_page_and_the_seat_goes_on(
-    opened: Callable[..., Page],
+    opened: Open,
 ) -> None:
-    page = opened("/demo")
+    page = opened("/demo", size="desktop")
     page.evaluate("window.stayed = true")
     nia = page.locator(".seat.offered", has_text="Nia")
     expect(nia).to_be_visible()
@@ -40,14 +35,14 @@ def test_the_clock_is_moved_without_leaving_the_page_and_the_seat_goes_on(
     expect(page.get_by_role("button", name="Move the clock on by 1 day")).to_be_focused()
 
 
-def test_what_is_done_elsewhere_is_seen_at_once(opened: Callable[..., Page]) -> None:
-    watching, visitor = opened("/demo"), opened("/p/flight-7")
+def test_what_is_done_elsewhere_is_seen_at_once(opened: Open) -> None:
+    watching, visitor = opened("/demo", size="desktop"), opened("/p/flight-7", size="desktop")
     visitor.get_by_role("button", name="Sign up").click()
     expect(watching.locator(".seat.held", has_text="Somebody new")).to_be_visible()
 
 
-def test_the_clock_is_moved_without_scripts_too(opened: Callable[..., Page]) -> None:
-    page = opened("/demo", scripts=False)
+def test_the_clock_is_moved_without_scripts_too(opened: Open) -> None:
+    page = opened("/demo", scripts=False, size="desktop")
     before = page.locator(".now-time").get_attribute("data-now")
     page.get_by_role("button", name="Skip to what happens next").click()
     expect(page.locator(".story .new").first).to_be_visible()
@@ -60,7 +55,7 @@ def told_at(page: Page) -> int:
 
 
 def test_a_stranger_signs_up_sees_a_seat_freed_claims_it_and_finds_the_story(
-    opened: Callable[..., Page], demo: Demo
+    opened: Open, demo: Demo
 ) -> None:
     """All of it, by what one sees: nobody reads anything first."""
     phone = opened("/p/pottery", size="phone")
@@ -71,7 +66,7 @@ def test_a_stranger_signs_up_sees_a_seat_freed_claims_it_and_finds_the_story(
     phone.locator("main form .button").first.click()
     expect(phone.get_by_role("heading", level=1)).to_contain_text("in line")
 
-    console = opened("/demo")
+    console = opened("/demo", size="desktop")
     console.goto(demo.links["The console"])
     console.get_by_role("link", name="Pottery on Thursdays").first.click()
     console.get_by_role("link", name="Bookings").click()
@@ -80,7 +75,7 @@ def test_a_stranger_signs_up_sees_a_seat_freed_claims_it_and_finds_the_story(
     console.get_by_role("button", name="Cancel it").click()
 
     # Everybody before the stranger lets their turn go by, a day each.
-    clock = opened("/demo")
+    clock = opened("/demo", size="desktop")
     mine = clock.locator(".seat.offered", has_text="Stranger")
     for _ in range(12):
         if mine.count():

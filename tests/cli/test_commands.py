@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 
+import pytest
+
+from holdfast.clock import SystemClock
 from tests.cli.conftest import Cli, Command
 
 
@@ -114,6 +116,19 @@ def test_staff_move_offer_and_fill(cli: Cli) -> None:
     assert "staff:Olga  Staff move Cyd from #3 to #1 (our mistake)" in cli("log", "yoga")
 
 
+def test_staff_put_back_what_ended_by_mistake(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "0")
+    ann, _ = (cli.book("yoga", name) for name in ("Ann", "Bea"))
+    cli("cancel", ann)
+    told = cli("put-back", ann, "--dry-run")
+    assert "staff put Ann back in line: #1" in told
+    assert "Would be told:\n  Ann: that the booking is put back" in told
+    assert cli("line", "yoga").startswith("#1  Bea")
+    assert cli("put-back", ann, "--why", "wrong row", "--staff", "Olga").startswith("Ann is #1 in line.")
+    assert "staff:Olga  Staff put Ann back in line: #1 (wrong row)" in cli("log", "yoga")
+    assert "Staff put you back in line, as #1 (wrong row)." in cli("explain", ann)
+
+
 def test_a_change_can_be_looked_at_before_it_is_made(cli: Cli) -> None:
     cli("pool", "create", "ball", "--preset", "event_signup", "--size", "1")
     cli.book("ball", "Ann")
@@ -191,12 +206,15 @@ def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
     assert given.startswith("Held chair for eve")
 
 
-def test_release_expired_says_first_and_does_then(cli: Cli) -> None:
-    cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=1s")
+def test_release_expired_says_first_and_does_then(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("pool", "create", "train", "--preset", "checkout", "--size", "5")
+    cli.book("train", "Cyd")
+    cli("pool", "create", "flight", "--preset", "checkout", "--size", "5", "--policy", "hold_window=2m")
     cli.book("flight", "Ann", "-n", "2")
     cli.book("flight", "Bea")
     assert cli("release-expired") == "0 holds expired, 0 seats released."
-    time.sleep(1.1)
+    now = SystemClock.now
+    monkeypatch.setattr(SystemClock, "now", lambda clock: now(clock) + 2 * 60_000)
     stats = cli.json("stats", "flight")
     assert (stats["active_holds"], stats["expired_holds"], stats["total_held_seats"]) == (0, 2, 3)
     for _ in range(2):
@@ -209,6 +227,7 @@ def test_release_expired_says_first_and_does_then(cli: Cli) -> None:
     ]
     assert cli.json("release-expired")["holds_expired"] == 0
     assert cli.json("stats", "flight")["expired_holds"] == 0
+    assert cli.json("stats", "train")["active_holds"] == 1
 
 
 def test_stats_have_the_four_figures_of_a_pool_and_of_all(cli: Cli) -> None:
@@ -283,7 +302,8 @@ def test_the_log_is_told_in_order(cli: Cli) -> None:
     assert [entry["seq"] for entry in cli.json("log", "yoga", "--after", "2")] == [3]
 
 
-def test_verify_and_migrate(cli: Cli) -> None:
+def test_verify_and_migrate(empty_database_url: str) -> None:
+    cli = Cli(empty_database_url)
     assert cli("migrate").startswith("Applied: 0001")
     assert cli("migrate") == "The database is up to date."
     cli("pool", "create", "yoga", "--preset", "checkout", "--size", "3")

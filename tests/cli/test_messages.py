@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
 from tests.notifiers.servers import mail_server
+from tests.patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parents[2]
 FROM = "Seats <seats@example.org>"
@@ -108,14 +108,11 @@ def test_the_outbox_runs_until_it_is_stopped(cli: Cli, monkeypatch: pytest.Monke
         monkeypatch.setenv("HOLDFAST_DATABASE_URL", cli.url)
         running = subprocess.Popen([sys.executable, "-m", "holdfast", "outbox"], cwd=ROOT)
         try:
-            give_up_at = time.monotonic() + 30
-            while not server.letters and time.monotonic() < give_up_at:
-                time.sleep(0.05)
+            wait_until(lambda: server.letters)
             cli.book("yoga", "Ann", "--email", "ann@example.org")
-            while len(server.letters) < 2 and time.monotonic() < give_up_at:
-                time.sleep(0.05)
+            wait_until(lambda: len(server.letters) == 2)
             running.send_signal(signal.SIGTERM)
-            assert running.wait(10) == 0
+            assert running.wait(PATIENCE_S) == 0
         finally:
             running.kill()
             running.wait()

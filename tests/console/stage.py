@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tests.browser.flows import QUESTIONS, new_key, now_of, person
+from tests.browser import flows
+from tests.browser.flows import new_key, now_of, person
 from tests.http.server import Client
 
 NAMES = ["Ann", "Bea", "Cyd", "Dee", "Eli", "Fay", "Gus", "Hal", "Ivy", "Jon", "Kim", "Lea", "Max", "Nia"]
@@ -34,24 +35,7 @@ def yoga(admin: Client, size: int = 6, waiting: int = 5, **fields: Any) -> str:
 
 def gala(admin: Client) -> str:
     """An evening with three quotas, an open share and questions, half full."""
-    key = new_key("gala")
-    body = {
-        "key": key,
-        "title": "Spring gala at the old mill",
-        "preset": "event_signup",
-        "quotas": [
-            {"key": "members", "title": "Members", "size": 12},
-            {"key": "guests", "title": "Guests", "size": 4},
-            {"key": "crew", "title": "Crew", "size": 3, "eligible": {"tag": "crew"}},
-        ],
-        "open_size": 3,
-        "starts_at": (now_of(admin) + timedelta(days=12)).isoformat(),
-        "time_zone": "Europe/Helsinki",
-        "price": {"amount": 4500, "currency": "EUR"},
-        "questions": QUESTIONS,
-        "attributes": {"location": "Old Mill, Mill Lane 4"},
-    }
-    admin.ask("POST", "/v1/pools", body, expect=201)
+    key = flows.gala(admin, sizes=(12, 4, 3), guests=0, open_size=3)
     for index, name in enumerate(NAMES):
         quota = "guests" if index % 2 else "members"
         made = admin.book(key, person(name), quota=quota)

@@ -107,12 +107,16 @@ def test_what_was_cancelled_by_mistake_is_put_back_where_it_was(sam: Desk, admin
     dee = people(admin, key)["Dee"]
     press(sam, dee, "cancel")
     assert line(admin, key) == ["Cyd", "Eli"]
-    told = press(sam, dee, "put-back", why="wrong row")
+    there = f"/console/bookings/{dee['id']}"
+    page = sam.look(there)
+    told = sam.press_on(page, f"{there}/put-back", why="wrong row")
     assert told.endswith("told=put_back")
     assert line(admin, key) == ["Cyd", "Dee", "Eli"]
+    assert people(admin, key)["Dee"]["id"] == dee["id"]
+    assert last(admin, key, "PutBack")["facts"]["why"] == "wrong row"
     assert heading(sam.look(told)).startswith("Dee")
     # Pressing twice puts back once.
-    press(sam, dee, "put-back", why="wrong row")
+    assert sam.press_on(page, f"{there}/put-back", why="wrong row").endswith("told=put_back")
     assert line(admin, key) == ["Cyd", "Dee", "Eli"]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.core.policy import PRESETS, as_document
+from holdfast.core.policy import PRESETS
+from holdfast.policy_document import as_document
 from tests.console.desk import Desk, Forms
 from tests.console.stage import gala, yoga
 from tests.http.server import Client

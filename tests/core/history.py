@@ -195,12 +195,14 @@ def members(view: View) -> list[int]:
 def position_stated(event: e.Event) -> int | None:
     if isinstance(event, e.Expired | e.Cancelled | e.Closed | e.Joined | e.Promoted | e.Offered):
         return event.position
-    return event.position if isinstance(event, e.Moved | e.Demoted) else None
+    return event.position if isinstance(event, e.Moved | e.PutBack | e.Demoted) else None
 
 
 def position_counted(view: View, event: e.Event) -> int | None:
     """The position that an event should state, counted on the view before it; None if it states none."""
-    if isinstance(event, e.Joined | e.Moved | e.Demoted):
+    if isinstance(event, e.PutBack) and event.state != WAITING:
+        return None
+    if isinstance(event, e.Joined | e.Moved | e.PutBack | e.Demoted):
         place, leaver = event.place, event.booking
     elif position_stated(event) is not None:
         place, leaver = view.bookings[event.booking].place, 0  # type: ignore[union-attr]

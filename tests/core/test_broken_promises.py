@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import book, evolve, fill, line, pools, room, search
+from holdfast.core import book, evolve, fill, line, pools, put_back, room, search
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core.model import Quota
@@ -82,7 +82,7 @@ def test_nobody_jumps_notices_room_that_is_kept_from_the_line(monkeypatch: Patch
 
 
 def test_nobody_waits_for_luck_notices_a_timer_that_was_forgotten(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(fill, "wake", lambda view, at: None)
+    monkeypatch.setattr(View, "wake", lambda self, at: None)
     world = one_seat(attempts_max=None).do(c.Book(ANN), wait(BEA), c.Cancel(1), c.Decline(2))
     world.view.due_at = None
     assert world.broken() == {"nobody_waits_for_luck"}
@@ -197,6 +197,8 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "the open share has no end": (room, "overflow", lambda view, aside=True: 0),
     "it is never too late": (search, "too_late", lambda work, slot, at: False),
     "openings never end": (door, "end_openings", lambda work: None),
+    "who is put back sits on others": (put_back, "room", lambda *_: 99),
+    "who is put back forgets where it stood": (put_back, "_own_place", lambda work, booking: 1),
     "a small pool keeps everybody": (pools, "losers", lambda view, pool: []),
 }
 

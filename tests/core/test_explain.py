@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from holdfast.core.commands import Command
 from holdfast.core.events import KINDS
-from holdfast.core.explain import _TELL, Logged, Step, explain, span
+from holdfast.explain import _TELL, Logged, Step, explain, span
 from holdfast.testing import CoreWorld, Outcome, play, read
 
 

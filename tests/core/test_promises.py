@@ -13,7 +13,22 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Party, Pool, Price, Quota, Wants
+from holdfast.core.model import (
+    CANCELLED,
+    CLOSED,
+    CONFIRMED,
+    DECLINED,
+    ENDED,
+    EXPIRED,
+    HELD,
+    OFFERED,
+    WAITING,
+    Party,
+    Pool,
+    Price,
+    Quota,
+    Wants,
+)
 from holdfast.core.policy import Policy
 from tests.core.history import HOUR, MINUTE, SECOND, START, History, live_seq
 
@@ -228,6 +243,7 @@ class Histories(RuleBasedStateMachine):
                 c.Extend,
                 c.Decline,
                 c.GiveOffer,
+                c.PutBack,
                 partial(c.ChangeBooking, name="X"),
                 partial(c.Move, to="up"),
             ]
@@ -250,6 +266,11 @@ class Histories(RuleBasedStateMachine):
         waiting = (WAITING,)
         booking, other = self.history.booking(pick, waiting), self.history.booking(after, waiting)
         self.history.do(c.Move(booking, to, other if to == "after" else None))
+
+    @some(DECLINED, EXPIRED, CANCELLED, CLOSED)
+    @rule(pick=picks)
+    def put_back(self, pick: int) -> None:
+        self.history.do(c.PutBack(self.history.booking(pick, ENDED), "by mistake"))
 
     @rule(quota=picks, size=sizes, open_size=st.none() | st.integers(0, 3), demote=flags)
     def change_sizes(self, quota: int, size: int | None, open_size: int | None, demote: bool) -> None:

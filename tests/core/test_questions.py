@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.questions import checked, problem_of, wrong_answer
+from holdfast.core.answers import problem_of, wrong_answer
 from holdfast.core.refusals import Refusal
+from holdfast.questions import checked
 
 ASKED: list[dict[str, Any]] = [
     {"key": "diet", "title": "What do you not eat?"},

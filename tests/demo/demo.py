@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.http.server import free_port
+from testbed.ports import free_port
+from tests.patience import PATIENCE_S
 
 _LINK = re.compile(r"http://127\.0\.0\.1:\d+/\S+")
 
@@ -47,7 +48,7 @@ class Demo:
     def stop(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
         """Press Ctrl-C; the exit code, and what it said."""
         self.process.send_signal(number)
-        said, complained = self.process.communicate(timeout=30)
+        said, complained = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, said, complained
 
 

@@ -15,6 +15,7 @@ from holdfast.clock import DemoClock
 from holdfast.demo.pools import KEYS
 from tests.demo.demo import Demo, running
 from tests.pages.visitor import Visitor, heading, plain
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_it_ends_by_itself_and_writes_to_nobody_whatever_is_set_up(tmp_path: Pat
         database = f"sqlite:///{tmp_path}/real.db"
         settings = {"holdfast_smtp_url": where, "holdfast_mail_from": "seats@example.org"}
         with running(tmp_path, "--seconds", "0", holdfast_database_url=database, **settings) as demo:
-            assert demo.process.wait(30) == 0
+            assert demo.process.wait(PATIENCE_S) == 0
         with pytest.raises(BlockingIOError):
             mail_server.accept()
     assert list(tmp_path.iterdir()) == []

@@ -75,6 +75,7 @@ class Lively:
                 self.cancel,
                 self.extend,
                 self.move,
+                self.put_back,
                 self.resize,
                 self.change_units,
                 self.resolve,
@@ -82,7 +83,7 @@ class Lively:
                 self.change_details,
                 self.later,
             ],
-            [34, 16, 14, 10, 3, 8, 4, 4, 6, 2, 3, 7],
+            [34, 16, 14, 10, 3, 8, 4, 4, 4, 6, 2, 3, 7],
         )[0]
         answer = await what(pick.choice(self.pools))
         if answer is not None and type(answer).__name__ != "Refusal":
@@ -145,6 +146,10 @@ class Lively:
         if to == "after":
             return await self.hf.move(one.id, after=other.id, why="moved")
         return await self.hf.move(one.id, to)
+
+    async def put_back(self, pool: str) -> Any:
+        found = await self.some(pool, "cancelled", "declined", "expired", "closed")
+        return found and await self.hf.put_back(found.id, why="by mistake")
 
     async def resize(self, pool: str) -> Any:
         state = granted(await self.hf.pool(pool))

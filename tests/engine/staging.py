@@ -16,7 +16,8 @@ from holdfast import Holdfast, Refusal
 from holdfast.store.postgres import store as postgres
 from holdfast.store.sqlite import store as sqlite
 from holdfast.store.writer import Writer
-from tests.database import SECRET, ask, dialect_of, sqlite_file
+from tests.database import SECRET, START, ask, dialect_of, sqlite_file
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 QUERIES = {"sqlite": sqlite.QUERIES, "postgres": postgres.QUERIES}
@@ -47,6 +48,19 @@ async def nodes(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[
         yield [await stack.enter_async_context(Holdfast.open(url, **options)) for _ in range(count)]
 
 
+class HandClock:
+    """A clock that is moved by hand while the ticker runs."""
+
+    def __init__(self, at: int = START) -> None:
+        self.at = at
+
+    def now(self) -> int:
+        return self.at
+
+    def move(self, seconds: float) -> None:
+        self.at += round(seconds * 1_000)
+
+
 @contextmanager
 def file_locked_outside(url: str) -> Iterator[None]:
     """Another program writes to the SQLite file, and takes its time."""
@@ -56,11 +70,13 @@ def file_locked_outside(url: str) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def meet_before_writing(patch: pytest.MonkeyPatch, count: int = 2, patience_s: float = 0.2) -> None:
+def meet_before_writing(patch: pytest.MonkeyPatch, count: int = 2, *, for_sure: bool = False) -> None:
     """Transactions wait for each other after they have decided and before they write.
 
-    Where a lock keeps the others out they cannot come, so nobody waits for longer than a moment.
+    Where a lock keeps the others out they cannot come, so nobody waits for longer than a moment; where
+    nothing keeps them out they meet for sure.
     """
+    patience_s = PATIENCE_S if for_sure else 0.2
     write, came, all_there = Writer.write, 0, asyncio.Event()
 
     async def meet_and_write(self: Writer, *args: Any) -> None:

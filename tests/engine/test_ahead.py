@@ -13,6 +13,7 @@ from holdfast.errors import Unavailable
 from tests.database import dialect_of, opened
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.staging import nodes, outcome, without_conditions, without_keys
+from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
 
 
@@ -228,6 +229,6 @@ async def test_whoever_listens_badly_does_not_stop_the_lane(hf: Holdfast) -> Non
         raise ZeroDivisionError("a bug of the listener's")
 
     hf.engine.observer.committed = fail  # type: ignore[method-assign]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         granted(await hf.book("hall", "ann"))
         granted(await hf.book("hall", "bea"))

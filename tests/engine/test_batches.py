@@ -17,6 +17,7 @@ from holdfast.lane import BATCH_MAX, SHARE, Job, Lane
 from holdfast.records import QuotaUse
 from holdfast.store import loader, rows
 from tests.database import ask, dump, opened
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -186,7 +187,7 @@ async def test_a_tick_that_fails_does_not_keep_commands_waiting_for_ever(
     with monkeypatch.context() as patch:
         patch.setattr("holdfast.batch.decide", poisoned)
         with pytest.raises(CommandFailed):
-            await asyncio.wait_for(hf.book("hot", "ann"), 5)
+            await asyncio.wait_for(hf.book("hot", "ann"), PATIENCE_S)
     assert granted(await hf.book("hot", "ann")).state == "held"
     assert granted(await hf.stats("hot")).bookings == {"expired": 6, "held": 1}
 

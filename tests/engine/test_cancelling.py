@@ -14,6 +14,7 @@ import pytest
 from holdfast import Holdfast, granted
 from tests.database import SECRET, ask
 from tests.engine.staging import nodes, outcome
+from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
 
 
@@ -77,7 +78,7 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_the_lane_free(
             task = asyncio.create_task(hf.remove_staff_contact(contact.id))
             await asyncio.sleep(0.1)
             await cut_off(task, times)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert outcome(await hf.book("gig", "bea")) == "held"
         await connection.close()
     await assert_verified(postgres_url)

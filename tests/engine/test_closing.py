@@ -25,10 +25,11 @@ from tests.engine.looking import bookings, look, look_now, wrong
 from tests.engine.processes import ROOT
 from tests.engine.proxy import proxied
 from tests.engine.staging import file_locked_outside
+from tests.patience import PATIENCE_S, until, wait_until
 from tests.verified import assert_verified
 
 POOL: dict[str, Any] = {"quotas": {"main": 1_000_000}, "preset": "checkout"}
-LONG_S = 30
+LONG_S = PATIENCE_S
 
 
 async def test_what_was_accepted_is_finished(database_url: str) -> None:
@@ -150,8 +151,7 @@ async def test_closing_cuts_no_transaction_of_the_ticker_in_two(
     async with asyncio.timeout(LONG_S), Holdfast.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         granted(await hf.book("hall", "Ann"))
-        while not said:
-            await asyncio.sleep(0.01)
+        await until(lambda: said)
     assert said == ["began", "ended"]
 
 
@@ -174,8 +174,7 @@ def test_threads_are_answered_or_refused_and_none_hangs(database_url: str) -> No
         with open_sync(database_url, secret=SECRET) as hf:
             granted(hf.create_pool("hall", **POOL))
             calls = [threads.submit(call, hf, number) for number in range(16)]
-            while len(yes) < 200:
-                threading.Event().wait(0.01)
+            wait_until(lambda: len(yes) >= 200)
         for done in calls:
             done.result(timeout=LONG_S)
 
@@ -220,10 +219,12 @@ async def test_no_task_thread_or_connection_is_left(database_url: str) -> None:
         assert await connections(database_url) > 0
     assert asyncio.all_tasks() == tasks
     assert set(threading.enumerate()) == threads
-    async with asyncio.timeout(LONG_S):
-        # The server takes a moment to notice that a connection is gone.
-        while await connections(database_url):
-            await asyncio.sleep(0.02)
+
+    async def none_left() -> bool:
+        return not await connections(database_url)
+
+    # The server takes a moment to notice that a connection is gone.
+    await until(none_left)
 
 
 async def connections(url: str) -> int:

@@ -15,6 +15,7 @@ from tests.database import SECRET
 from tests.engine.looking import bookings, look, look_now, wrong
 from tests.engine.processes import Worker, run_together
 from tests.engine.staging import file_locked_outside
+from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
 
 
@@ -56,7 +57,7 @@ async def test_a_lock_that_stays_is_told_as_busy(
 ) -> None:
     monkeypatch.setattr(stores, "_BUSY_S", 0.2)
     with file_locked_outside(sqlite_url):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(Busy):
                 await hf.book("hall", "Ann")
             granted(await hf.pool("hall"))

@@ -14,6 +14,7 @@ from holdfast.store.postgres import store as stores
 from testbed.postgres import TemporaryPostgres, fresh_database
 from tests.database import SECRET, ask
 from tests.engine.looking import bookings, look, wrong
+from tests.patience import until
 
 WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'holdfast'"
 
@@ -29,16 +30,16 @@ async def need_standby(url: str, name: str) -> None:
     """From now on a commit waits for this standby; for none, if it has no name."""
     await ask(url, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
     await ask(url, "SELECT pg_reload_conf()")
-    async with asyncio.timeout(10):
-        while (await ask(url, "SHOW synchronous_standby_names"))[0][0] != name:
-            await asyncio.sleep(0.02)
+
+    async def taken_up() -> bool:
+        return (await ask(url, "SHOW synchronous_standby_names"))[0][0] == name
+
+    await until(taken_up)
 
 
 async def cancel_the_wait(url: str) -> None:
     """What an operator might do to a commit that takes too long: the server then says that it is done."""
-    async with asyncio.timeout(10):
-        while not (found := await ask(url, WAITING)):
-            await asyncio.sleep(0.02)
+    found = await until(lambda: ask(url, WAITING))
     await ask(url, f"SELECT pg_cancel_backend({found[0][0]})")
 
 

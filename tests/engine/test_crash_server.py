@@ -14,6 +14,7 @@ from holdfast.errors import Unavailable
 from testbed.postgres import TemporaryPostgres, fresh_database
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, wrong
+from tests.patience import until
 from tests.verified import assert_verified
 
 CALLERS = 32
@@ -59,9 +60,7 @@ class Callers:
 async def some_more(callers: Callers) -> None:
     """Until two hundred more were answered."""
     count = len(callers.answered) + 200
-    async with asyncio.timeout(30):
-        while len(callers.answered) < count:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(callers.answered) >= count)
 
 
 async def test_every_answered_yes_outlives_a_crash_of_the_server(
@@ -124,13 +123,11 @@ async def test_a_command_without_a_key_is_settled_too(
                     said[type(error).__name__] += 1
 
         calling = asyncio.gather(*(call(number) for number in range(CALLERS)))
-        while len(yes) < 300:
-            await asyncio.sleep(0.005)
+        await until(lambda: len(yes) >= 300)
         await asyncio.to_thread(durable_postgres.kill9)
         await asyncio.to_thread(durable_postgres.start)
         back.set()
-        async with asyncio.timeout(60):
-            await calling
+        await calling
         assert granted(await hf.pool("hall")).quotas[0].used >= len(yes)
 
     picture = await look(durable_url)

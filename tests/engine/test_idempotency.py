@@ -14,6 +14,8 @@ from holdfast import Booking, Holdfast, PoolState, Refusal, granted
 from holdfast.staff_commands import StaffCommands
 from holdfast.store.writer import Writer
 from tests.database import SECRET, START, ask, dump, opened
+from tests.engine.staging import HandClock
+from tests.patience import until
 
 ASK_AGAIN = """
 import asyncio, json, sys
@@ -287,22 +289,14 @@ async def test_keys_are_forgotten_after_a_day(hf: Holdfast, database_url: str) -
 
 
 async def test_the_ticker_forgets_them_by_itself(database_url: str) -> None:
-    class Later:
-        """A clock that can be moved while the ticker runs."""
-
-        at = START
-
-        def now(self) -> int:
-            return self.at
-
-    clock = Later()
+    clock = HandClock()
     async with opened(database_url, clock=clock, ticker=False) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1}))
         granted(await hf.book("gig", "ann", idempotency_key="once"))
-        clock.at += 24 * 3_600_000 + 1
+        clock.move(24 * 3_600 + 1)
         await hf.ticker.start()
-        for _ in range(100):
-            if await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]:
-                break
-            await asyncio.sleep(0.05)
-        assert await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]
+
+        async def forgotten() -> bool:
+            return await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]
+
+        await until(forgotten)

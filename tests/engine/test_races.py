@@ -108,7 +108,7 @@ async def test_control_without_lock_conditions_and_keys_the_seat_is_given_twice(
     without_lock(monkeypatch, database_url)
     without_conditions(monkeypatch, database_url)
     await without_keys(database_url)
-    meet_before_writing(monkeypatch)
+    meet_before_writing(monkeypatch, for_sure=True)
     found = await race_of_two_nodes(database_url)
     assert any("2 were told yes" in complaint for complaint in found), found
 

@@ -27,6 +27,24 @@ async def crowd(hf: Holdfast, waiting: int = 25) -> list[Booking]:
     return [granted(await hf.book("gig", f"party {n}")) for n in range(waiting)]
 
 
+async def test_a_look_at_the_line_shows_no_gap_when_somebody_leaves_meanwhile(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone = await crowd(hf, waiting=5)
+    view = hf.reads.view
+
+    async def leaving_meanwhile(pool_id: int, **more: Any) -> Any:
+        await hf.cancel(everyone[2].id)
+        return await view(pool_id, **more)
+
+    monkeypatch.setattr(hf.reads, "view", leaving_meanwhile)
+    assert [booking.position for booking in granted(await hf.line("gig"))] == [1, 2, 3, 4, 5]
+    (pool_id,) = {hf._known_pool("gig")}
+    assert pool_id is not None
+    behind = await hf.reads.line_behind(pool_id, 2, 10)
+    assert [booking.position for booking in behind] == [2, 3, 4]
+
+
 async def test_the_line_comes_page_by_page(hf: Holdfast) -> None:
     everyone = [booking.id for booking in await crowd(hf)]
     found, after = [], 0

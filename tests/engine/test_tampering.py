@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from holdfast.store.writer import entry_digest
 from tests.database import ask, asking, dialect_of, opened
 from tests.engine.lively import stage
+from tests.models import Model, postgres_model, sqlite_model
 from tests.verified import assert_verified, verified
 
 
@@ -262,34 +265,57 @@ WHERE {of('yoga')} AND number = 3",
 ]
 
 
-@pytest.mark.parametrize(("promise", "place", "statements"), TAMPERING)
-async def test_tampering_is_found(database_url: str, promise: str, place: str, statements: list[str]) -> None:
-    async with opened(database_url) as hf:
+async def _staged(url: str) -> None:
+    async with opened(url) as hf:
         await stage(hf)
-    await assert_verified(database_url)
-    async with asking(database_url) as run:
+    await assert_verified(url)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
+    """Something of everything, with every promise kept."""
+    if request.param == "sqlite":
+        making = sqlite_model(tmp_path_factory.mktemp("staged"), _staged)
+    else:
+        making = postgres_model(request.getfixturevalue("postgres_server_url"), _staged)
+    with making as made:
+        yield made
+
+
+@pytest.fixture
+def staged_url(model: Model, tmp_path: Path) -> Iterator[str]:
+    with model.copied(tmp_path) as url:
+        yield url
+
+
+async def test_what_was_not_tampered_with_keeps_every_promise(staged_url: str) -> None:
+    """The negative control of all that follow: it is not the copying that they find."""
+    await assert_verified(staged_url)
+
+
+@pytest.mark.parametrize(("promise", "place", "statements"), TAMPERING)
+async def test_tampering_is_found(staged_url: str, promise: str, place: str, statements: list[str]) -> None:
+    async with asking(staged_url) as run:
         for statement in statements:
             await run(statement)
-    report = await verified(database_url)
+    report = await verified(staged_url)
     assert any(found.promise == promise and place in str(found) for found in report.problems), f"\n{report}"
 
 
 @pytest.mark.parametrize("chained", [False, True])
-async def test_a_forged_entry_is_found_where_the_chain_breaks(database_url: str, chained: bool) -> None:
-    async with opened(database_url) as hf:
-        await stage(hf)
+async def test_a_forged_entry_is_found_where_the_chain_breaks(staged_url: str, chained: bool) -> None:
     columns = "pool_id, seq, at, kind, by, body"
     entry, before = await ask(
-        database_url,
+        staged_url,
         f"SELECT {columns}, hash FROM log WHERE {of('yoga')} AND seq IN (3, 2) ORDER BY seq DESC",
     )
     body = entry[5].replace('"ann"', '"eve"')
     digest = entry_digest(*entry[:5], body)
     head = hashlib.sha256(before[6] + digest).digest() if chained else entry[6]
-    prefix, suffix = ("x'", "'") if dialect_of(database_url) == "sqlite" else (r"'\x", "'::bytea")
+    prefix, suffix = ("x'", "'") if dialect_of(staged_url) == "sqlite" else (r"'\x", "'::bytea")
     forged = f"digest = {prefix}{digest.hex()}{suffix}, hash = {prefix}{head.hex()}{suffix}"
-    await ask(database_url, f"UPDATE log SET body = '{body}', {forged} WHERE {of('yoga')} AND seq = 3")
-    broken = [str(problem) for problem in (await verified(database_url)).problems]
+    await ask(staged_url, f"UPDATE log SET body = '{body}', {forged} WHERE {of('yoga')} AND seq = 3")
+    broken = [str(problem) for problem in (await verified(staged_url)).problems]
     where = 4 if chained else 3
     assert (
         f"log_tells_all: pool yoga, log entry {where}: it does not follow from the entry before it" in broken

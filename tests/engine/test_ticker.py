@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
@@ -19,10 +19,15 @@ from tests.database import SECRET, START, ask, dialect_of
 from tests.engine.looking import events, look, wrong
 from tests.engine.processes import Worker, Workers
 from tests.engine.proxy import proxied
-from tests.engine.staging import file_locked_outside, nodes, outcome
+from tests.engine.staging import HandClock, file_locked_outside, nodes, outcome
+from tests.patience import PATIENCE_S, until
 from tests.verified import assert_verified
 
-SOON_S = 15
+
+@pytest.fixture(autouse=True)
+def nobody_just_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ticker looks now and then whatever it has heard; here it hears, or it never knows."""
+    monkeypatch.setattr(tickers, "_LOOK_S", 3_600.0)
 
 
 async def hold(hf: Holdfast, pool: str, window_s: int = 1) -> Booking:
@@ -32,12 +37,12 @@ async def hold(hf: Holdfast, pool: str, window_s: int = 1) -> Booking:
     return granted(await hf.book(pool, "Ann"))
 
 
-async def until(found: Callable[[], Any]) -> Any:
-    """What this answers once it is true, which is soon."""
-    async with asyncio.timeout(SOON_S):
-        while not (answer := await found()):
-            await asyncio.sleep(0.02)
-        return answer
+@asynccontextmanager
+async def by_hand(url: str) -> AsyncIterator[tuple[Holdfast, HandClock]]:
+    """A Holdfast with a ticker, and the clock that they go by."""
+    clock = HandClock()
+    async with Holdfast.open(url, secret=SECRET, clock=clock) as hf:
+        yield hf, clock
 
 
 async def is_in(hf: Holdfast, booking: Booking, state: str) -> bool:
@@ -111,11 +116,11 @@ async def test_that_old_keys_cannot_be_forgotten_is_told_and_stops_nothing(
         for pool in ("chair", "sofa"):
             held = await hold(hf, pool)
             await until(lambda held=held: is_in(hf, held, "expired"))
-        assert "no more space" in caplog.text
+        await until(lambda: "no more space" in caplog.text)
 
 
 async def test_an_earlier_deadline_of_another_process_wakes_the_ticker(database_url: str) -> None:
-    """Only the other process has a ticker; it sleeps until it hears of the new deadline, or looks."""
+    """Only the other process has a ticker, which sleeps until it hears of the new deadline."""
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
         await hold(hf, "later", window_s=3_600)
         with Workers(Worker("book", database_url, pool="later", parties=[])):
@@ -203,17 +208,22 @@ async def test_a_poisoned_pool_does_not_stop_the_others(
     await assert_verified(database_url)
 
 
-async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(postgres_url: str) -> None:
-    async with Holdfast.open(postgres_url, secret=SECRET) as hf:
+async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The engine does not give up on the locked pool, so nothing else can let the others go on.
+    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3_600.0)
+    async with by_hand(postgres_url) as (hf, clock):
         locked = await hold(hf, "locked")
         connection = await asyncpg.connect(postgres_url)
         async with connection.transaction():
             await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
-            await asyncio.sleep(1.2)
+            clock.move(1)
+            hf.ticker.wake()
+            await until(lambda: hf.ticker._ticking)
             free = await hold(hf, "free")
-            # Far sooner than the engine gives up on the locked pool, which is after ten seconds.
-            async with asyncio.timeout(6):
-                await until(lambda: is_in(hf, free, "expired"))
+            clock.move(1)
+            await until(lambda: is_in(hf, free, "expired"))
             assert await is_in(hf, locked, "held")
         await connection.close()
         await until(lambda: is_in(hf, locked, "expired"))
@@ -259,44 +269,50 @@ async def test_a_node_whose_clock_is_behind_undoes_nothing(database_url: str) ->
     assert wrong(await look(database_url)) == []
 
 
-async def test_the_ticker_outlives_a_database_that_goes_away(database_url: str) -> None:
+async def test_the_ticker_outlives_a_database_that_goes_away(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     if dialect_of(database_url) == "sqlite":
         await outlive_a_lock(database_url)
     else:
-        await outlive_a_cut(database_url)
+        await outlive_a_cut(database_url, caplog)
     await assert_verified(database_url)
 
 
 async def outlive_a_lock(url: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("holdfast.store.sqlite.store._BUSY_S", 0.1)
-        async with Holdfast.open(url, secret=SECRET) as hf:
+        async with by_hand(url) as (hf, clock):
             ann = await hold(hf, "chair")
             with file_locked_outside(url):
-                await asyncio.sleep(1.5)
+                clock.move(1)
+                await until(lambda: hf.ticker._left_alone)
                 assert await is_in(hf, ann, "held")
+            clock.move(1)
             await until(lambda: is_in(hf, ann, "expired"))
 
 
-async def outlive_a_cut(url: str) -> None:
+async def outlive_a_cut(url: str, caplog: pytest.LogCaptureFixture) -> None:
     async with (
         proxied(url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET) as hf,
-        Holdfast.open(url, secret=SECRET, ticker=False) as elsewhere,
+        by_hand(through) as (hf, clock),
+        Holdfast.open(url, secret=SECRET, clock=clock, ticker=False) as elsewhere,
     ):
         ann = await hold(hf, "chair")
         proxy.refusing = True
         proxy.cut()
-        await asyncio.sleep(1.5)
+        clock.move(1)
+        await until(lambda: "the ticker waits for the database" in caplog.text)
         assert await is_in(elsewhere, ann, "held")
         proxy.refusing = False
         await until(lambda: is_in(elsewhere, ann, "expired"))
         # It listens again, too.
         bea = await hold(elsewhere, "another")
+        clock.move(1)
         await until(lambda: is_in(elsewhere, bea, "expired"))
 
 
-async def heard_after_silence(url: str, seconds: float) -> bool:
+async def heard_after_silence(url: str, patience_s: float = PATIENCE_S) -> bool:
     """Whether a ticker hears of an earlier deadline when its listening connection has died in silence."""
     async with (
         proxied(url) as (proxy, through),
@@ -308,21 +324,17 @@ async def heard_after_silence(url: str, seconds: float) -> bool:
         proxy.silence_listeners()
         ann = await hold(elsewhere, "sooner")
         try:
-            async with asyncio.timeout(seconds):
-                while not await is_in(elsewhere, ann, "expired"):
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
+            return await until(lambda: is_in(elsewhere, ann, "expired"), patience_s)
+        except AssertionError:
             return False
-        return True
 
 
 async def test_a_listening_connection_that_dies_in_silence_is_noticed(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Long before the look that a ticker takes every half a minute."""
     monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.2)
     monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_DEADLINE_S", 0.3)
-    assert await heard_after_silence(postgres_url, 10)
+    assert await heard_after_silence(postgres_url)
 
 
 async def test_control_without_a_pulse_nobody_notices(

@@ -6,11 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,8 @@ import httpx2 as httpx
 
 from holdfast import Holdfast
 from holdfast.keys import ApiKey, Keys
-
-START_S = 30
+from testbed.ports import free_port
+from tests.patience import PATIENCE_S, wait_until
 
 
 class Server:
@@ -54,33 +52,31 @@ class Server:
         return self
 
     def wait_until_ready(self, status: int = 200) -> None:
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline:
+        def ready() -> bool:
             assert self.process is not None
             assert self.process.poll() is None, self.log()
             with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.base}/readyz", timeout=5).status_code == status:
-                    return
-            time.sleep(0.02)
-        raise AssertionError(f"not ready in time: {self.log()}")
+                return httpx.get(f"{self.base}/readyz", timeout=PATIENCE_S).status_code == status
+            return False
+
+        wait_until(ready)
 
     def stop(self) -> int:
         """Ask it to stop; its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE_S)
 
     def kill(self) -> None:
         assert self.process is not None
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_S)
 
     def log(self, until: str = "") -> str:
         """All it has logged, once that has this in it: a line is written just after its answer."""
-        deadline = time.monotonic() + 5
-        while until not in (told := Path(self._log.name).read_text()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return told
+        path = Path(self._log.name)
+        wait_until(lambda: until in path.read_text())
+        return path.read_text()
 
     def __enter__(self) -> Server:
         return self if self.process is not None else self.start()
@@ -92,7 +88,7 @@ class Server:
 
     def client(self, key: str | None = None, **options: Any) -> Client:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Client(base_url=self.base, headers=headers, timeout=30, **options)
+        return Client(base_url=self.base, headers=headers, timeout=PATIENCE_S, **options)
 
 
 class Client(httpx.Client):
@@ -119,12 +115,6 @@ class Client(httpx.Client):
 
     def advance(self, seconds: int) -> None:
         self.ask("POST", "/v1/clock", {"advance_s": seconds})
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def make_key(url: str, role: str = "admin", org: str = "default", name: str = "tests") -> str:

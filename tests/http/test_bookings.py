@@ -99,6 +99,19 @@ def test_a_hold_is_extended_up_to_its_lifetime_and_by_staff_beyond(admin: Client
     assert admin.act(made["id"], "extend", {"window_s": 5_000, "as_staff": True})["seconds_left"] == 8600
 
 
+def test_staff_put_back_what_ended_and_nobody_else_does(admin: Client, public: Client) -> None:
+    admin.pool("undone", 1, "checkout")
+    made = admin.book("undone", "ann")
+    admin.act(made["id"], "confirm")
+    admin.act(made["id"], "cancel")
+    assert public.act(made["edit_token"], "put-back", expect=403)["code"] == "forbidden"
+    back = admin.act(made["id"], "put-back", {"why": "cancelled by mistake"})
+    assert (back["id"], back["reference"], back["state"]) == (made["id"], made["reference"], "confirmed")
+    admin.act(made["id"], "cancel")
+    admin.book("undone", "bea")
+    assert admin.act(made["id"], "put-back", expect=409)["code"] == "not_enough_room"
+
+
 def test_a_freed_seat_is_offered_and_claimed_and_everybody_is_told_why(admin: Client, reader: Client) -> None:
     admin.pool("lesson")
     olga = admin.book("lesson", "olga")

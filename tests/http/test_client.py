@@ -14,8 +14,10 @@ import pytest
 from holdfast import Refusal, client, granted
 from holdfast.changes import BookingChange
 from holdfast.client import AsyncClient, Client, ClientError, Forbidden, NotReached
+from testbed.ports import free_port
 from tests.http.server import Client as Admin
-from tests.http.server import Server, free_port
+from tests.http.server import Server
+from tests.patience import PATIENCE_S, until
 
 
 def key_of(admin: Admin) -> str:
@@ -73,7 +75,7 @@ def test_every_operation_has_a_method(admin: Admin) -> None:
     for found in named:
         verbs = re.findall(r'"(GET|POST|PUT|PATCH|DELETE)", path', found["rest"])
         asked |= {(verb, re.sub(r"\{[^}]*\}", "{}", found["path"])) for verb in verbs}
-    asked |= {("POST", f"/v1/bookings/{{}}/{act}") for act in re.findall(r'_act\(booking, "(\w+)"', text)}
+    asked |= {("POST", f"/v1/bookings/{{}}/{act}") for act in re.findall(r'_act\(booking, "([\w-]+)"', text)}
     asked |= {("POST", f"/v1/{noun}/{{}}/decline") for noun in ("offers", "bookings")} | {
         ("GET", "/v1/stream")
     }
@@ -203,7 +205,7 @@ async def test_nobody_there_is_said_when_patience_ends() -> None:
 
 
 async def test_the_stream_goes_on_after_a_break(server: Server, admin: Admin) -> None:
-    admin.pool("watched", 50, "checkout")
+    admin.pool("watched", None, "checkout")
     async with AsyncClient(server.base, key_of(admin)) as hf:
         seen: list[str] = []
 
@@ -215,20 +217,40 @@ async def test_the_stream_goes_on_after_a_break(server: Server, admin: Admin) ->
                         return
 
         watching = asyncio.create_task(watch())
-        await asyncio.sleep(0.5)
-        granted(await hf.book("watched", "ann"))
-        granted(await hf.book("watched", "bea"))
-        await asyncio.wait_for(watching, 20)
-    assert seen == ["ann", "bea"]
+        booked: list[str] = []
+
+        async def book(party: str) -> None:
+            booked.append(party)
+            granted(await hf.book("watched", party))
+
+        async def heard() -> bool:
+            await book(f"knock {len(booked)}")
+            return bool(seen)
+
+        # It is told of whatever happens once it is there.
+        await until(heard)
+        await book("ann")
+        await book("bea")
+        await asyncio.wait_for(watching, PATIENCE_S)
+    assert seen == booked[-len(seen) :]
 
 
 def test_the_stream_without_an_event_loop(server: Server, admin: Admin) -> None:
-    admin.pool("watched-too", 50, "checkout")
+    admin.pool("watched-too", None, "checkout")
+    heard = threading.Event()
+
+    def knock() -> None:
+        while not heard.wait(0.05):
+            admin.book("watched-too", "ann")
+
     with Client(server.base, key_of(admin)) as hf:
-        timer = threading.Timer(0.5, lambda: admin.book("watched-too", "ann"))
-        timer.start()
-        change: Any = next(change for change in hf.stream(pool="watched-too") if change is not None)
-        timer.join()
+        knocking = threading.Thread(target=knock)
+        knocking.start()
+        try:
+            change: Any = next(change for change in hf.stream(pool="watched-too") if change is not None)
+        finally:
+            heard.set()
+            knocking.join()
         assert change.booking.party.id == "ann"
     with contextlib.suppress(RuntimeError):
         hf.close()

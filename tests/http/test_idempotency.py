@@ -132,12 +132,12 @@ async def test_a_twin_that_is_still_under_way_is_told_of(server: Server, admin: 
         else:
             await outside("BEGIN")
             await outside("SELECT id FROM pools WHERE key = 'held-up' FOR UPDATE")
-        first = asyncio.create_task(client.post(path, json=body))
-        await asyncio.sleep(0.5)
-        assert not first.done()
-        second = await client.post(path, json=body)
-        assert (second.status_code, second.json()["code"]) == (409, "idempotency_in_flight")
-        assert second.headers["retry-after"] == "1"
+        # Whichever comes second is told at once; the first has to wait.
+        twins = [asyncio.create_task(client.post(path, json=body)) for _ in range(2)]
+        (second,), (first,) = await asyncio.wait(twins, return_when=asyncio.FIRST_COMPLETED)
+        refused = second.result()
+        assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_in_flight")
+        assert refused.headers["retry-after"] == "1"
         await outside("ROLLBACK")
         made = await first
         assert made.status_code == 201

@@ -15,7 +15,8 @@ import pytest
 from holdfast import granted
 from holdfast.client import Client as TypedClient
 from holdfast.client import NotReached
-from tests.http.server import Client, Server, free_port, make_key, serving
+from testbed.ports import free_port
+from tests.http.server import Client, Server, make_key, serving
 from tests.http.test_howto import GUIDE, run
 from tests.notifiers.servers import MailServer, Receiver, mail_server, receiver
 

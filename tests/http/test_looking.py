@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from typing import Any
 
 from tests.database import asking, dump
 from tests.http.server import Client, Server
+from tests.patience import wait_until
 
 # Read by the doorkeeper and written on nobody's time: not what a look may change.
 KEYS = "SELECT id, org, name, role, hint, request, created_at, revoked_at FROM api_keys ORDER BY id"
@@ -36,10 +36,7 @@ def everything(url: str) -> dict[str, Any]:
 
 def at_rest(url: str) -> dict[str, Any]:
     """Once all that was to be told is told."""
-    deadline = time.monotonic() + 20
-    while "pending" in {row[8] for row in everything(url)["outbox"]}:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: "pending" not in {row[8] for row in everything(url)["outbox"]})
     return everything(url)
 
 

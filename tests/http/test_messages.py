@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -18,6 +17,7 @@ from holdfast.webhook_commands import WEBHOOKS_MAX
 from tests.database import ask
 from tests.http.server import Client, Server, make_key, serving
 from tests.notifiers.servers import MailServer, Receiver, mail_server, receiver
+from tests.patience import wait_until
 
 OFFER = "/v1/templates/offer/en/subject"
 
@@ -68,17 +68,15 @@ def told(admin: Client, pool: str, name: str, **more: Any) -> Any:
 
 def tried(admin: Client, booking: str, tries: int = 1) -> Any:
     """The one message about a booking, once it was tried so often everywhere."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        (message,) = admin.ask("GET", f"/v1/bookings/{booking}/messages")["items"]
+    (message,) = admin.ask("GET", f"/v1/bookings/{booking}/messages")["items"]
+
+    def shown() -> Any:
         shown = admin.ask("GET", f"/v1/messages/{message['id']}")
-        if shown["deliveries"] and max(it["attempts"] for it in shown["deliveries"]) >= tries:
-            if shown["attempts"] and all(it["state"] != "pending" for it in shown["deliveries"]):
-                return shown
-            if shown["error"]:
-                return shown
-        time.sleep(0.02)
-    raise AssertionError(f"not tried in time: {shown}")
+        enough = shown["deliveries"] and max(it["attempts"] for it in shown["deliveries"]) >= tries
+        done = shown["attempts"] and all(it["state"] != "pending" for it in shown["deliveries"])
+        return shown if enough and (done or shown["error"]) else None
+
+    return wait_until(shown)
 
 
 def test_a_secret_is_shown_once(admin: Client, server: Server, hook: Receiver) -> None:

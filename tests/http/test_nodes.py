@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +16,7 @@ from testbed.postgres import TemporaryPostgres, fresh_database
 from tests.database import ask
 from tests.http.server import Server, make_key, serving
 from tests.notifiers.servers import mail_server
+from tests.patience import PATIENCE_S, wait_until
 
 Nodes = tuple[Server, Server, str]
 
@@ -107,10 +107,7 @@ def test_a_key_revoked_on_one_node_ends_soon_on_the_other(nodes: Nodes) -> None:
         with two.client(made["secret"]) as there:
             there.ask("GET", "/v1/pools")
             here.ask("DELETE", f"/v1/keys/{made['id']}")
-            deadline = time.monotonic() + 8
-            while there.get("/v1/pools").status_code == 200:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            wait_until(lambda: there.get("/v1/pools").status_code == 401)
 
 
 def test_the_ticker_of_either_node_ends_a_hold(nodes: Nodes) -> None:
@@ -118,10 +115,7 @@ def test_the_ticker_of_either_node_ends_a_hold(nodes: Nodes) -> None:
     with one.client(key) as client:
         client.pool("short", 1, "checkout", policy={"hold_window": 1, "hold_lifetime_max": 1})
         made = client.book("short", "ann")
-        deadline = time.monotonic() + 10
-        while client.booking(made["id"])["state"] != "expired":
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: client.booking(made["id"])["state"] == "expired")
 
 
 def test_the_service_waits_for_its_database_and_outlives_its_loss() -> None:
@@ -175,11 +169,11 @@ def test_who_is_written_to_has_what_the_letter_says_and_nobody_is_forgotten() ->
                 person.start()
             for _ in range(3):
                 enough = len(mail.letters) + 20
-                wait_for(lambda enough=enough: len(mail.letters) > enough)
+                wait_until(lambda enough=enough: len(mail.letters) > enough)
                 database.kill9()
                 database.start()
             server.wait_until_ready()
-            wait_for(lambda: len(mail.letters) > 100)
+            wait_until(lambda: len(mail.letters) > 100)
             stop.set()
             for person in people:
                 person.join()
@@ -192,13 +186,6 @@ def test_who_is_written_to_has_what_the_letter_says_and_nobody_is_forgotten() ->
             assert server.stop() == 0
 
 
-def wait_for(true: Any, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: Any) -> None:
     path = tmp_path / "theirs.db"
     with sqlite3.connect(path) as file:
@@ -207,7 +194,7 @@ def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: An
     server = Server(f"sqlite:///{path}").start(wait=False)
     with server:
         assert server.process is not None
-        assert server.process.wait(20) == 3
+        assert server.process.wait(PATIENCE_S) == 3
         assert "not Holdfast's" in server.log()
 
 
@@ -239,12 +226,11 @@ def test_a_stop_finishes_what_was_accepted(database_url: str) -> None:
         threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(0.7)
+        wait_until(lambda: len(answered) > 20)
         assert server.stop() == 0
         stop.set()
         for thread in threads:
-            thread.join(10)
-    assert len(answered) > 20
+            thread.join()
     with serving(database_url) as server, server.client(key) as client:
         there: list[str] = []
         cursor: str | None = ""

@@ -19,7 +19,8 @@ from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.email import EmailNotifier
 from holdfast.notifiers.email.address import mail_server as address_of
 from holdfast.notifiers.email.codes import is_permanent
-from tests.notifiers.servers import MailServer, free_port, mail_server, only
+from testbed.ports import free_port
+from tests.notifiers.servers import MailServer, mail_server, only
 
 HELLO = Outgoing("p1-7-0", "joined", "ann@example.org", "Hello", "plain", "<p>rich</p>")
 

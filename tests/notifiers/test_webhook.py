@@ -19,7 +19,8 @@ from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.webhook import WebhookNotifier
 from holdfast.notifiers.webhook.guard import Guard, is_public
 from holdfast.tokens import webhook_secret
-from tests.notifiers.servers import Receiver, free_port, receiver
+from testbed.ports import free_port
+from tests.notifiers.servers import Receiver, receiver
 
 SECRET = webhook_secret("a secret of the tests", "default", "wh1", 1)
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.http.server import Server, make_key
 from tests.notifiers.servers import MailServer, mail_server
 from tests.pages.visitor import Visitor, heading, plain
+from tests.patience import wait_until
 
 
 def link_in(mail: MailServer, kind: str, address: str) -> str:
     """The path of the newest link of this kind to an address, once it has come."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+
+    def newest() -> str:
         for message in reversed(mail.to(address)):
             body = message.get_body(("plain",))
             found = body and re.search(rf"http\S+/{kind}/\S+", body.get_content())
             if found:
                 return urlsplit(found[0]).path
-        time.sleep(0.02)
-    raise AssertionError(f"no {kind} came for {address}")
+        return ""
+
+    return wait_until(newest)
 
 
 def test_messages_lead_to_the_pages_and_the_pages_to_the_place(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ FACTS: dict[str, Any] = {
     "quantity": 1,
     "window_s": 600,
 }
-# Every code with the reasons that the rules give, as `core/explain.py` lists them.
+# Every code with the reasons that the rules give, as `explain` lists them.
 STEPS = [
     *(
         (code, "")
@@ -51,6 +51,7 @@ STEPS = [
     ("claimed", "part"),
     ("expired", "not_confirmed"),
     ("demoted", "part"),
+    *(("put_back", state) for state in ("waiting", "held", "confirmed")),
     *(
         (code, why)
         for code in ("declined", "lapsed")

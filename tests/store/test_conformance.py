@@ -10,6 +10,7 @@ import pytest
 from holdfast.config import make_store
 from holdfast.store.base import Store
 from tests.database import START, ask
+from tests.patience import PATIENCE_S
 
 REQUEST = ("org", "key", b"\x00digest\xff", '{"a": "é"}', START)
 
@@ -57,9 +58,9 @@ async def test_writers_take_turns(store: Store) -> None:
     await asyncio.sleep(0.05)
     assert not second.done()
     await first.rollback()
-    tx = await asyncio.wait_for(second, 5)
+    tx = await asyncio.wait_for(second, PATIENCE_S)
     await tx.commit()
-    await (await asyncio.wait_for(store.begin(), 5)).rollback()
+    await (await asyncio.wait_for(store.begin(), PATIENCE_S)).rollback()
 
 
 async def test_a_statement_that_fails_leaves_the_store_usable(store: Store) -> None:

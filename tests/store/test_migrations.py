@@ -40,33 +40,37 @@ async def migrate(url: str) -> list[str]:
         await store.close()
 
 
-async def test_an_empty_database_is_set_up_once(database_url: str) -> None:
-    names = [name for _, name, _ in load_migrations(dialect_of(database_url))]
-    assert await migrate(database_url) == names
-    assert await migrate(database_url) == []
-    applied = await ask(database_url, "SELECT version, applied_at FROM holdfast_schema ORDER BY version")
-    assert applied == [(number, START) for number, _, _ in load_migrations(dialect_of(database_url))]
+async def test_an_empty_database_is_set_up_once(empty_database_url: str) -> None:
+    names = [name for _, name, _ in load_migrations(dialect_of(empty_database_url))]
+    assert await migrate(empty_database_url) == names
+    assert await migrate(empty_database_url) == []
+    applied = await ask(
+        empty_database_url, "SELECT version, applied_at FROM holdfast_schema ORDER BY version"
+    )
+    assert applied == [(number, START) for number, _, _ in load_migrations(dialect_of(empty_database_url))]
 
 
-async def test_opening_sets_up_an_empty_database_and_keeps_a_used_one(database_url: str) -> None:
-    async with opened(database_url) as hf:
+async def test_opening_sets_up_an_empty_database_and_keeps_a_used_one(empty_database_url: str) -> None:
+    async with opened(empty_database_url) as hf:
         granted(await hf.create_pool("chair", preset="checkout", quotas={"main": 1}))
-    async with opened(database_url) as hf:
+    async with opened(empty_database_url) as hf:
         assert granted(await hf.pool("chair")).key == "chair"
 
 
-async def test_opening_without_leave_to_migrate_names_what_is_missing(database_url: str) -> None:
+async def test_opening_without_leave_to_migrate_names_what_is_missing(empty_database_url: str) -> None:
     with pytest.raises(SchemaUnknown, match="0001_initial"):
-        async with Holdfast.open(database_url, migrate=False):
+        async with Holdfast.open(empty_database_url, migrate=False):
             pass
-    await migrate(database_url)
-    async with Holdfast.open(database_url, migrate=False, ticker=False) as hf:
+    await migrate(empty_database_url)
+    async with Holdfast.open(empty_database_url, migrate=False, ticker=False) as hf:
         assert await hf.pools() == []
 
 
-async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_ready(database_url: str) -> None:
+async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_ready(
+    empty_database_url: str,
+) -> None:
     """One migrates, the others wait; and all of them come to share one secret."""
-    command = [sys.executable, "-c", OPEN_AND_TELL, database_url]
+    command = [sys.executable, "-c", OPEN_AND_TELL, empty_database_url]
     started = [
         await asyncio.create_subprocess_exec(*command, f"pool-{n}", stdout=-1, stderr=-1) for n in range(4)
     ]
@@ -75,32 +79,32 @@ async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_rea
     secrets = {said.decode().strip() for said, _ in told}
     assert len(secrets) == 1
     assert secrets != {""}
-    assert await ask(database_url, "SELECT count(*) FROM pools") == [(4,)]
-    known = len(load_migrations(dialect_of(database_url)))
-    assert await ask(database_url, "SELECT count(*) FROM holdfast_schema") == [(known,)]
+    assert await ask(empty_database_url, "SELECT count(*) FROM pools") == [(4,)]
+    known = len(load_migrations(dialect_of(empty_database_url)))
+    assert await ask(empty_database_url, "SELECT count(*) FROM holdfast_schema") == [(known,)]
 
 
-async def test_somebody_elses_database_is_refused_and_left_as_it_was(database_url: str) -> None:
-    await ask(database_url, "CREATE TABLE customers (name TEXT)")
+async def test_somebody_elses_database_is_refused_and_left_as_it_was(empty_database_url: str) -> None:
+    await ask(empty_database_url, "CREATE TABLE customers (name TEXT)")
     with pytest.raises(SchemaUnknown, match="not Holdfast's"):
-        async with opened(database_url):
+        async with opened(empty_database_url):
             pass
     with pytest.raises(SchemaUnknown, match="not Holdfast's"):
-        async with opened(database_url, migrate=False):
+        async with opened(empty_database_url, migrate=False):
             pass
-    listed = "SELECT name FROM sqlite_schema" if dialect_of(database_url) == "sqlite" else PUBLIC
-    assert await ask(database_url, listed) == [("customers",)]
-    if dialect_of(database_url) == "sqlite":
-        assert await ask(database_url, "PRAGMA journal_mode") == [("delete",)]
+    listed = "SELECT name FROM sqlite_schema" if dialect_of(empty_database_url) == "sqlite" else PUBLIC
+    assert await ask(empty_database_url, listed) == [("customers",)]
+    if dialect_of(empty_database_url) == "sqlite":
+        assert await ask(empty_database_url, "PRAGMA journal_mode") == [("delete",)]
 
 
-async def test_a_newer_schema_is_refused(database_url: str) -> None:
-    await migrate(database_url)
-    await ask(database_url, "INSERT INTO holdfast_schema (version, applied_at) VALUES (99, 0)")
-    newest = load_migrations(dialect_of(database_url))[-1][0]
+async def test_a_newer_schema_is_refused(empty_database_url: str) -> None:
+    await migrate(empty_database_url)
+    await ask(empty_database_url, "INSERT INTO holdfast_schema (version, applied_at) VALUES (99, 0)")
+    newest = load_migrations(dialect_of(empty_database_url))[-1][0]
     for may_migrate in (True, False):
         with pytest.raises(SchemaUnknown, match=f"schema 99; this Holdfast knows up to {newest}$"):
-            async with opened(database_url, migrate=may_migrate):
+            async with opened(empty_database_url, migrate=may_migrate):
                 pass
 
 
@@ -147,23 +151,23 @@ def plain(statement: str) -> str:
     return " ".join(" ".join(line.partition("--")[0] for line in statement.splitlines()).split())
 
 
-async def test_the_sum_of_the_migrations_is_the_schema(database_url: str) -> None:
+async def test_the_sum_of_the_migrations_is_the_schema(empty_database_url: str) -> None:
     """Who reads schema*.sql reads what the databases have."""
-    folder = files("holdfast.store") / dialect_of(database_url)
+    folder = files("holdfast.store") / dialect_of(empty_database_url)
     pieces = sorted(file.name for file in folder.iterdir() if file.name.startswith("schema"))
     text = "".join((folder / name).read_text(encoding="utf-8") for name in pieces)
-    if dialect_of(database_url) == "sqlite":
-        with closing(sqlite3.connect(sqlite_file(database_url))) as connection:
+    if dialect_of(empty_database_url) == "sqlite":
+        with closing(sqlite3.connect(sqlite_file(empty_database_url))) as connection:
             connection.executescript(text)
     else:
-        connection = await asyncpg.connect(database_url)
+        connection = await asyncpg.connect(empty_database_url)
         await connection.execute(text)
         await connection.close()
-    written = await described(database_url)
+    written = await described(empty_database_url)
     assert len(written) > 2
-    await clear(database_url)
-    await migrate(database_url)
-    assert await described(database_url) == written
+    await clear(empty_database_url)
+    await migrate(empty_database_url)
+    assert await described(empty_database_url) == written
 
 
 async def clear(url: str) -> None:

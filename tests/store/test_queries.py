@@ -66,13 +66,13 @@ def test_every_query_is_written_in_sql_files_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["the schema", "nothing"])
-async def test_every_query_is_understood_by_its_database(database_url: str, name: str) -> None:
+async def test_every_query_is_understood_by_its_database(empty_database_url: str, name: str) -> None:
     """Prepared on the schema; on an empty database hardly any would be, so preparing does look."""
-    queries = load_queries(dialect_of(database_url))
+    queries = load_queries(dialect_of(empty_database_url))
     if name == "the schema":
-        async with opened(database_url):
+        async with opened(empty_database_url):
             pass
-    failed = await not_understood(database_url, queries)
+    failed = await not_understood(empty_database_url, queries)
     if name == "the schema":
         assert failed == {}
     else:

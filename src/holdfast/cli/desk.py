@@ -76,7 +76,7 @@ def run(database: str | None, work: Callable[[Holdfast], Awaitable[T]], *, creat
 
     url = database_url(database)
     if not create:
-        _must_exist(url)
+        must_exist(url)
 
     async def opened() -> T:
         async with Holdfast.open(url, ticker=False, migrate=create) as hf:
@@ -90,7 +90,7 @@ def run(database: str | None, work: Callable[[Holdfast], Awaitable[T]], *, creat
         fail(str(error), UNAVAILABLE)
 
 
-def _must_exist(url: str) -> None:
+def must_exist(url: str) -> None:
     from holdfast.store.sqlite.store import path_of
 
     if url.startswith("sqlite:///") and not Path(path_of(url)).exists():

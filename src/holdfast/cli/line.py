@@ -1,4 +1,4 @@
-"""The line: look at it, offer out of turn, move somebody, fill."""
+"""The line: look at it, offer out of turn, move somebody, put somebody back, fill."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options, tell
-from holdfast.cli.options import Booking, Database, Json, Key, Limit, Opening, Pool, Staff, Why, examples
+from holdfast.cli.options import (
+    Booking,
+    Database,
+    DryRun,
+    Json,
+    Key,
+    Limit,
+    Opening,
+    Pool,
+    Staff,
+    Why,
+    examples,
+)
 
 if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
@@ -30,6 +42,12 @@ def register(app: typer.Typer) -> None:
             "holdfast move K7PM2X --after M3XQ9T",
         )
     )(move)
+    app.command(
+        epilog=examples(
+            'holdfast put-back K7PM2X --why "cancelled by mistake" --staff Olga',
+            "holdfast put-back K7PM2X --dry-run",
+        )
+    )(put_back)
     app.command(epilog=examples("holdfast fill yoga", "holdfast fill yoga --steps 1"))(fill)
 
 
@@ -91,6 +109,32 @@ def move(
     asked: dict[str, Any] = {"why": why, "by": options.member(staff), "idempotency_key": idempotency_key}
     asked["after"] = after
     desk.serve(database, as_json, lambda hf: hf.move(booking, to or "front", **asked), tell.booking)
+
+
+def put_back(
+    booking: Booking,
+    why: Why = "",
+    dry_run: DryRun = False,
+    idempotency_key: Key = None,
+    staff: Staff = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Undo the end of a booking: it gets its seats again if they are free, or waits where it did."""
+    asked: dict[str, Any] = {"why": why, "by": options.member(staff), "idempotency_key": idempotency_key}
+
+    async def ask(hf: Holdfast) -> Any:
+        if dry_run:
+            return await hf.dry_run(lambda rehearsal: rehearsal.put_back(booking, **asked))
+        return await hf.put_back(booking, **asked)
+
+    async def said(hf: Holdfast, answer: Any) -> str:
+        if not dry_run:
+            return await tell.booking(hf, answer)
+        found: Any = await hf.booking(booking)
+        return await tell.outcome(hf, found.pool, answer, dry_run=True)
+
+    desk.serve(database, as_json, ask, said)
 
 
 def fill(

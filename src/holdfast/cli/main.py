@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import (
+    backup,
     booking,
     demo,
     files,
@@ -90,6 +91,7 @@ for part in (
     person,
     maintenance,
     retention,
+    backup,
     verify,
 ):
     part.register(app)

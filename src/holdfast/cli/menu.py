@@ -9,11 +9,21 @@ from typer.core import TyperGroup
 SECTIONS: Final = {
     "Begin": ("demo", "serve", "key", "staff", "pool", "origin"),
     "Bookings": ("book", "confirm", "cancel", "extend", "booking", "bookings", "explain"),
-    "The line and its offers": ("line", "claim", "decline", "offer", "move", "fill", "needs-you", "resolve"),
+    "The line and its offers": (
+        "line",
+        "claim",
+        "decline",
+        "offer",
+        "move",
+        "put-back",
+        "fill",
+        "needs-you",
+        "resolve",
+    ),
     "Looking back": ("log", "stats", "verify"),
     "Messages": ("outbox", "message", "webhook", "staff-contact"),
     "People and their records": ("export", "import", "person"),
-    "The database": ("migrate", "release-expired", "retention", "prune"),
+    "The database": ("migrate", "backup", "restore", "release-expired", "retention", "prune"),
 }
 
 

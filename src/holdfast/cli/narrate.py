@@ -219,6 +219,13 @@ def _moved(n: Narrator, facts: Facts, by: str) -> Told:
     return Told(f"staff move {n.who(facts)} from #{facts['was']} to #{facts['position']}{_why(facts)}")
 
 
+def _put_back(n: Narrator, facts: Facts, by: str) -> Told:
+    if facts["state"] == "waiting":
+        return Told(f"staff put {n.who(facts)} back in line: #{facts['position']}{_why(facts)}")
+    what = listed([clean(unit) for unit in facts["units"]]) if facts["units"] else "the place"
+    return Told(f"staff give {n.who(facts)} {what} again: {facts['state']}{_why(facts)}", "good")
+
+
 def _demoted(n: Narrator, facts: Facts, by: str) -> Told:
     return Told(f"{n.who(facts)} loses the place, as there is less room: #{facts['position']} in line", "bad")
 
@@ -293,6 +300,7 @@ _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "Cancelled": _cancelled,
     "Closed": _closed,
     "Moved": _moved,
+    "PutBack": _put_back,
     "Respread": lambda n, facts, by: Told("places in line are spread out; the order stays"),
     "Demoted": _demoted,
     "RoundStarted": lambda n, facts, by: Told(f"round {facts['round']} begins: everyone has had a turn"),

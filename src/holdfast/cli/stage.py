@@ -10,8 +10,8 @@ from holdfast.cli import tell
 from holdfast.cli.narrate import QUIET, Narrator, names_in, numbers_in
 from holdfast.cli.words import clean, hanging, style, width_of
 from holdfast.clock import to_datetime
-from holdfast.core.explain import explain
 from holdfast.core.refusals import Refusal
+from holdfast.explain import explain
 from holdfast.library import Holdfast, granted
 from holdfast.records import LogEntry
 from holdfast.shapes import Booking, Outcome

@@ -19,6 +19,7 @@ _MESSAGES = {
     "lapsed": "that the time is over",
     "cancelled": "the cancellation",
     "demoted": "that the place is lost",
+    "put_back": "that the booking is put back",
     "attempts_used_up": "that no attempts are left",
     "handed_back": "that it came back",
     "hold_ending": "that the hold is about to end",

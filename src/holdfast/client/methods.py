@@ -236,6 +236,12 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         body = {"why": why, **({"after": after} if after else {"to": to})}
         return await self._act(booking, "move", body, idempotency_key)
 
+    async def put_back(
+        self, booking: str, *, why: str = "", idempotency_key: Key = None
+    ) -> Booking | Refusal:
+        """Undo the end of a booking: it gets its seats again if they are free, or waits where it did."""
+        return await self._act(booking, "put-back", {"why": why}, idempotency_key)
+
     async def _act(self, booking: str, act: str, body: Mapping[str, Any], key: Key) -> Booking | Refusal:
         return await self._ask(Booking, "POST", f"/v1/bookings/{_name(booking)}/{act}", body, key=key)
 

@@ -116,6 +116,7 @@ class Client:
     extend = _sync(AsyncClient.extend)
     offer = _sync(AsyncClient.offer)
     move = _sync(AsyncClient.move)
+    put_back = _sync(AsyncClient.put_back)
     offer_of = _sync(AsyncClient.offer_of)
     claim = _sync(AsyncClient.claim)
     decline = _sync(AsyncClient.decline)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
-from holdfast.console.put_back import put_back
 from holdfast.core.model import ENDED, IN_PLAY
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
@@ -121,13 +120,11 @@ async def say_no(call: Call) -> Answer:
     return _there(call, booking, await call.hf.decline(booking.id, by=call.by), "declined")
 
 
-async def restore(call: Call) -> Answer:
-    """Put back in line what had ended: by mistake, or because somebody thought better of it."""
+async def put_back(call: Call) -> Answer:
+    """Undo an end that came by mistake, or that somebody thought better of."""
     booking = await _known(call)
-    answer = await put_back(call, booking, call.form.get("why", "").strip())
-    if isinstance(answer, Refusal):
-        return _there(call, booking, answer, "")
-    return call.to(f"/console/bookings/{answer.id}", told="put_back")
+    answer = await call.hf.put_back(booking.id, why=call.form.get("why", "").strip(), by=call.by)
+    return _there(call, booking, answer, "put_back")
 
 
 async def move(call: Call) -> Answer:
@@ -189,7 +186,7 @@ _ACTS: Final = {
     "yes": say_yes,
     "no": say_no,
     "move": move,
-    "put-back": restore,
+    "put-back": put_back,
     "details": change,
 }
 

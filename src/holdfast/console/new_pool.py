@@ -10,10 +10,11 @@ from zoneinfo import available_timezones
 from holdfast.console import pool_form
 from holdfast.console.calls import Call
 from holdfast.console.page import STAFFS, Page
-from holdfast.core.policy import PRESETS, as_document
+from holdfast.core.policy import PRESETS
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.pages.answers import Answer
+from holdfast.policy_document import as_document
 from holdfast.shapes import PoolState
 
 # How many more quotas and questions one can fill in at once.

@@ -14,8 +14,9 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from holdfast import inputs
-from holdfast.core.policy import Policy, as_document, at_rest
+from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal
+from holdfast.policy_document import as_document, at_rest
 from holdfast.shapes import PoolState
 
 KINDS: Final = {it.name: it.metadata["kind"] for it in fields(Policy)}

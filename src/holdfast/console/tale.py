@@ -21,8 +21,13 @@ from holdfast.shapes import Booking, Explanation
 
 # What is there for replaying the log, and tells people nothing that the other events do not.
 UNTOLD: Final = frozenset({"Respread"})
-_CODES: Final = {"BookingChanged": "changed", "HandedBack": "handed_back", "RoundStarted": "round"}
-_GOOD: Final = frozenset({"confirmed", "given", "claimed", "promoted"})
+_CODES: Final = {
+    "BookingChanged": "changed",
+    "HandedBack": "handed_back",
+    "PutBack": "put_back",
+    "RoundStarted": "round",
+}
+_GOOD: Final = frozenset({"confirmed", "given", "claimed", "promoted", "put_back"})
 _BAD: Final = frozenset({"declined", "lapsed", "expired", "cancelled", "closed", "demoted", "handed_back"})
 _ASK: Final = frozenset({"offered", "held"})
 _OFFERED: Final = re.compile(r"(\d+) offered, nobody took it")
@@ -151,6 +156,8 @@ def _code_of(entry: LogEntry) -> tuple[str, str]:
         return code, "part"
     if kind == "Expired" and facts.get("position") is not None:
         return code, "not_confirmed"
+    if kind == "PutBack":
+        return code, facts["state"]
     if kind == "Closed":
         return code, facts["why"]
     if kind == "Offered" and facts.get("why"):

@@ -5,14 +5,17 @@
 
 Read it in this order; the words are those of docs/glossary.md:
 
-    what there is        model, conditions, policy, questions, refusals, reference
+    the door             decide, and work, a decision in the making
+    what there is        model, and policy as far as its presets
     asked and happened   commands, events
     what is seen         view, and evolve, the only way it changes
     what is free, for    room, line
-    deciding             work, due, and decide, the door
-    expire and obey      book, obey, staff, pools, demote
+    obey                 book, obey, staff, put_back, pools, demote
     fill                 openings, quiet, search, and fill itself
-    tell                 explain
 
-What must be true of every state and every decision is stated and judged outside, in verify.
+To be looked up rather than read: how a policy is checked (the rest of policy), conditions, answers, refusals
+and reference.
+
+What must be true of every state and every decision is stated and judged outside, in verify. What a decision
+looks like to people, from `explain` to messages, is made of events, outside too.
 """

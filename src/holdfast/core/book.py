@@ -12,19 +12,8 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
-from holdfast.core.due import over
 from holdfast.core.fill import fill, line_could_use, promote
-from holdfast.core.model import (
-    HELD,
-    OFFERED,
-    WAITING,
-    Booking,
-    Instant,
-    Pool,
-    Quota,
-    Unit,
-    Wants,
-)
+from holdfast.core.model import HELD, KEEPS_PLACE, WAITING, Booking, Instant, Pool, Quota, Unit, Wants
 from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
@@ -44,7 +33,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
     quota = _quota_for(view, command)
     if isinstance(quota, Refusal):
         return quota
-    refused = _wrong_request(view, command, quota) or _not_open(work, command)
+    refused = _wrong_request(view, command, quota) or not_open_to(view.pool, command.by, work.now)
     if refused:
         return refused
     if quota.eligible and not matches(quota.eligible, command.party.tags, command.party.attributes):
@@ -62,7 +51,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
         return units
     if units is not None:
         return _hold(work, command, quota, units)
-    if (command.if_full or view.pool.policy.if_full) == "refuse" or over(view.pool, work.now):
+    if (command.if_full or view.pool.policy.if_full) == "refuse" or view.pool.over(work.now):
         free = room(view, quota, work.now)
         return not_enough_room(command.quantity, free if free < command.quantity else 0)
     return _join(work, command, quota)
@@ -112,12 +101,11 @@ def _never(wants: Wants) -> bool:
     return wants.from_at is not None and wants.until_at is not None and wants.until_at < wants.from_at
 
 
-def _not_open(work: Work, command: c.Book) -> Refusal | None:
+def not_open_to(pool: Pool, by: str, now: Instant) -> Refusal | None:
     """Staff may book before it opens, while it is paused and after it closes, unless it is over for good."""
-    pool = work.view.pool
-    if c.is_staff(command.by) and pool.status not in ("closed", "cancelled"):
+    if c.is_staff(by) and pool.status not in ("closed", "cancelled"):
         return None
-    return not_open(pool, work.now)
+    return not_open(pool, now)
 
 
 def not_open(pool: Pool, now: Instant) -> Refusal | None:
@@ -136,26 +124,25 @@ def not_open(pool: Pool, now: Instant) -> Refusal | None:
 
 def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal | None:
     """A doubled join gets the first one; another place in line, or one hold too many, is refused."""
-    mine = _mine(work.view, command)
+    mine = work.view.of_party(command.party.id)
     if not mine:
         return None
     for booking in mine:
-        if booking.state in (WAITING, OFFERED) and not _waits_for_this(booking, command, quota):
+        if booking.state in KEEPS_PLACE and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
                 return Done(booking.number, repeated=True)
             return already_waiting(booking.number)
+    return already_holding(work.view, mine)
+
+
+def already_holding(view: View, mine: list[Booking]) -> Refusal | None:
+    """Whether a party that has these bookings may not hold one more."""
     holds = [booking for booking in mine if booking.state == HELD]
-    holds_max = work.view.pool.policy.holds_per_party_max
+    holds_max = view.pool.policy.holds_per_party_max
     if holds_max is not None and len(holds) >= holds_max:
         facts = {"booking": holds[-1].number}
         return Refusal("already_holding", "This party already has a live hold here.", "party", facts)
     return None
-
-
-def _mine(view: View, command: c.Book) -> list[Booking]:
-    """What is known of the party's bookings, in the order of their numbers."""
-    numbers = view.by_party.get(command.party.id)
-    return [b for number in sorted(numbers) if (b := view.bookings.get(number))] if numbers else []
 
 
 def _waits_for_this(booking: Booking, command: c.Book, quota: Quota) -> bool:
@@ -182,14 +169,14 @@ def _units_for(work: Work, command: c.Book, quota: Quota) -> tuple[str, ...] | R
     if view.tallies[quota.key].waiting:
         free = [unit for unit in free if not line_could_use(work, quota, 1, unit)]
     if command.units:
-        return _named_units(command.units, free)
+        return named_units(command.units, free)
     best = best_available([unit for unit in free if suits(command.wants, unit)], quantity)
     if not best or not side_by_side(best):
         need_all_units(view)
     return tuple(unit.label for unit in best) or None
 
 
-def _named_units(labels: tuple[str, ...], free: list[Unit]) -> tuple[str, ...] | Refusal:
+def named_units(labels: tuple[str, ...], free: list[Unit]) -> tuple[str, ...] | Refusal:
     free_labels = {unit.label for unit in free}
     taken = [label for label in labels if label not in free_labels]
     if taken:
@@ -258,7 +245,9 @@ def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     if command.quantity > seats:
         return not_enough_room(command.quantity, seats)
     take_aside(work, opening, command.quantity, "taken")
-    in_line = next((b for b in _mine(work.view, command) if _waits_for_this(b, command, quota)), None)
+    in_line = next(
+        (b for b in work.view.of_party(command.party.id) if _waits_for_this(b, command, quota)), None
+    )
     if in_line is None:
         return _hold(work, command, quota, units)
     promote(work, Found(in_line, command.quantity, units), confirmed=command.confirmed, by=None)

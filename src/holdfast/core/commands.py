@@ -151,6 +151,14 @@ class Move(NamedTuple):
     by: str = "staff"
 
 
+class PutBack(NamedTuple):
+    """Staff undo the end of a booking: it gets its seats again if they are free, or waits where it did."""
+
+    booking: int
+    why: str = ""
+    by: str = "staff"
+
+
 class Resolve(NamedTuple):
     """Staff decide on a handed-back opening: offer it "again", leave it "free", or "close" it."""
 
@@ -175,5 +183,5 @@ class Tick(NamedTuple):
 
 OfPool = CreatePool | ChangePool | AddUnits | CloseUnit | Fill | Tick
 OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | Unreachable | ChangeBooking
-OfStaff = GiveOffer | Move | Resolve
+OfStaff = GiveOffer | Move | PutBack | Resolve
 Command = OfPool | OfBooking | OfStaff

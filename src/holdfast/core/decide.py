@@ -15,11 +15,11 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import obey, pools, staff
 from holdfast.core.book import book
-from holdfast.core.due import due, over, wake
 from holdfast.core.fill import fill
 from holdfast.core.line import position_of
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant
+from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant, Offer
 from holdfast.core.openings import end_openings
+from holdfast.core.put_back import put_back
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.room import overflow
 from holdfast.core.view import View
@@ -58,13 +58,13 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
 def expire(work: Work) -> None:
     """End what is due, in the order in which it fell due."""
     view, now = work.view, work.now
-    late = due(view, now)
+    timed = [(b.expires_at, b.number, b) for b in view.bookings.values() if b.expires_at is not None]
     # From here on the next deadline is the first after now, of what is loaded and of what is not.
     view.due_at = view.later_due_at
-    for booking in view.bookings.values():
-        if booking.expires_at is not None and booking.expires_at > now:
-            wake(view, booking.expires_at)
-    for booking in late:
+    for at, _, _ in timed:
+        if at > now:
+            view.wake(at)
+    for _, _, booking in sorted(late for late in timed if late[0] <= now):
         if booking.state == OFFERED:
             obey.end_offer(work, booking, lapsed=True)
         else:
@@ -81,13 +81,13 @@ def _line_is_late(view: View, now: Instant) -> bool:
 def wind_down(work: Work) -> None:
     """End the line once a pool is closed or started, and everything of a cancelled one; each is told."""
     view, pool = work.view, work.view.pool
-    why = over(pool, work.now)
+    why = pool.over(work.now)
     ending = (WAITING, OFFERED, HELD, CONFIRMED) if why == "cancelled" else (WAITING, OFFERED)
     if not _any_left(view, ending):
         return
     if why is None:
         if pool.starts_at is not None:
-            wake(view, pool.starts_at)
+            view.wake(pool.starts_at)
         return
     view.require("in_play", ending)
     left = [b for b in view.bookings.values() if b.state in ending]
@@ -96,7 +96,7 @@ def wind_down(work: Work) -> None:
         work.emit(e.Closed(work.now, booking.number, f"pool_{why}", at), by="rule")
         work.tell("cancelled", booking.number, why=f"pool_{why}")
     if _any_left(view, ending):
-        wake(view, work.now)
+        view.wake(work.now)
 
 
 def _any_left(view: View, states: tuple[str, ...]) -> bool:
@@ -117,20 +117,32 @@ def _of_booking(rule: Callable[[Work, Any, Booking], Done | Refusal]) -> Rule:
     return obeyed
 
 
+def _of_offer(rule: Callable[[Work, Any, Booking, Offer], Done | Refusal]) -> Rule:
+    """A rule about one offer, which is refused as unknown if there is none."""
+
+    def obeyed(work: Work, command: Any) -> Done | Refusal:
+        booking = work.view.bookings.get(command.booking)
+        offer = work.view.offers.get((command.booking, command.seq))
+        return rule(work, command, booking, offer) if booking and offer else unknown("offer", command.seq)
+
+    return obeyed
+
+
 _OBEY: Final[Mapping[type[c.Command], Rule]] = {
     c.Book: book,
     c.Confirm: _of_booking(obey.confirm),
     c.Cancel: _of_booking(obey.cancel),
     c.Extend: _of_booking(obey.extend),
-    c.Claim: obey.claim,
+    c.Claim: _of_offer(obey.claim),
     c.Decline: _of_booking(obey.decline),
-    c.Unreachable: obey.unreachable,
+    c.Unreachable: _of_offer(obey.unreachable),
     c.ChangeBooking: _of_booking(obey.change_booking),
     c.ChangePool: pools.change_pool,
     c.AddUnits: pools.add_units,
     c.CloseUnit: pools.close_unit,
     c.GiveOffer: _of_booking(staff.offer),
     c.Move: _of_booking(staff.move),
+    c.PutBack: _of_booking(put_back),
     c.Resolve: staff.resolve,
     c.Tick: lambda work, command: Done(),
 }

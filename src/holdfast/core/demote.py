@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Pool
+from holdfast.core.model import KEEPS_PLACE, OFFERED, TAKES_ROOM, WAITING, Booking, Pool
 from holdfast.core.openings import take_aside
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -64,8 +64,8 @@ def cut_aside(work: Work, pool: Pool) -> None:
 def demote(work: Work, booking: Booking, *, has_line: bool) -> None:
     """Take a booking's room away: it waits again, alone or with the rest of its party, or it ends."""
     view = work.view
-    others = [view.bookings.get(number) for number in view.by_party.get(booking.party.id, ())]
-    in_line = [o for o in others if o and o.number != booking.number and o.state in (WAITING, OFFERED)]
+    others = [other for other in view.of_party(booking.party.id) if other.number != booking.number]
+    in_line = [other for other in others if other.state in KEEPS_PLACE]
     rest = next((o for o in in_line if o.number == booking.split_from and o.state == WAITING), None)
     if rest is None and (in_line or not has_line):
         # One place in line is all a party may have, and this party has one; or there is no line to go to.

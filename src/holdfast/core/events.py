@@ -210,6 +210,19 @@ class Moved(_OfBooking):
 
 
 @dataclass(slots=True)
+class PutBack(_OfBooking):
+    """Staff undid the end of a booking: it is held or confirmed again, with `units`; or it waits again."""
+
+    state: str
+    place: int
+    arrival: int
+    position: int | None
+    units: tuple[str, ...]
+    expires_at: Instant | None
+    why: str = ""
+
+
+@dataclass(slots=True)
 class Respread(_Fact):
     """Places between two bookings ran out; those behind were given new ones in the same order."""
 
@@ -286,7 +299,9 @@ class Erased(_Fact):
 OfPool = PoolCreated | PoolChanged | UnitsAdded | UnitClosed | Respread | RoundStarted | Erased
 OfOffer = Offered | Claimed | Declined | Lapsed
 Ended = Expired | Cancelled | Closed
-OfBooking = Joined | Held | Promoted | Confirmed | Extended | BookingChanged | Ended | Moved | Demoted
+OfBooking = (
+    Joined | Held | Promoted | Confirmed | Extended | BookingChanged | Ended | Moved | PutBack | Demoted
+)
 OfOpening = OpeningStarted | OpeningReduced | OpeningEnded | HandedBack
 Event = OfPool | OfBooking | OfOffer | OfOpening
 

@@ -15,12 +15,14 @@ from holdfast.core.model import (
     CANCELLED,
     CLOSED,
     CONFIRMED,
+    ENDED,
     EXPIRED,
     HELD,
     OFFERED,
     WAITING,
     Answers,
     Booking,
+    Ending,
     Offer,
     Opening,
     Party,
@@ -51,24 +53,11 @@ def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answ
 
 def _joined(view: View, event: e.Joined, party: Party | None) -> None:
     _count_arrival(view, event)
-    view.put_booking(
-        Booking(
-            event.booking,
-            event.reference,
-            party or Party(event.party, tags=event.tags, attributes=event.attributes),
-            event.quota,
-            event.quantity,
-            WAITING,
-            event.place,
-            event.arrival,
-            event.priority,
-            wants=event.wants,
-            asked_price=event.asked_price,
-            expires_at=event.expires_at,
-            created_at=event.at,
-            updated_at=event.at,
-        )
-    )
+    who = party or Party(event.party, tags=event.tags, attributes=event.attributes)
+    asked = (event.booking, event.reference, who, event.quota, event.quantity, WAITING)
+    wishes = {"wants": event.wants, "asked_price": event.asked_price, "expires_at": event.expires_at}
+    made = Booking(*asked, event.place, event.arrival, event.priority, **wishes)  # type: ignore[arg-type]
+    view.put_booking(made._replace(created_at=event.at, updated_at=event.at))
 
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
@@ -189,6 +178,8 @@ def _claimed(view: View, event: e.Claimed) -> None:
 
 def _offer_over(view: View, event: e.Declined | e.Lapsed, outcome: str) -> None:
     _answer_offer(view, event, outcome)
+    if event.state in ENDED:
+        view.put(view.endings, event.booking, Ending(OFFERED))
     view.arrivals = max(view.arrivals, event.arrival)
     _change(view, event, **_NO_OFFER, **_given(event, "state", "place", "arrival"))
 
@@ -197,10 +188,6 @@ def _confirmed(view: View, event: e.Confirmed) -> None:
     # Who confirms in line goes on waiting.
     state = WAITING if view.bookings[event.booking].state == WAITING else CONFIRMED
     _change(view, event, state=state, confirmed_at=event.at, expires_at=None)
-
-
-def _extended(view: View, event: e.Extended) -> None:
-    _change(view, event, expires_at=event.expires_at)
 
 
 def _booking_changed(
@@ -214,6 +201,7 @@ def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) ->
     booking = view.bookings[event.booking]
     if booking.state == OFFERED:
         _answer_offer(view, event, "withdrawn")
+    view.put(view.endings, event.booking, Ending(booking.state, booking.units))
     position = booking.position if event.position is None else event.position
     _change(view, event, **_NO_ROOM, state=state, position=position)
 
@@ -221,6 +209,17 @@ def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) ->
 def _moved(view: View, event: e.Moved) -> None:
     view.arrivals = max(view.arrivals, event.arrival)
     _change(view, event, place=event.place)
+
+
+def _put_back(view: View, event: e.PutBack) -> None:
+    view.arrivals = max(view.arrivals, event.arrival)
+    again = _given(event, "state", "place", "units", "expires_at")
+    if event.state == WAITING:
+        again |= {"price": None, **_NEVER_ASKED}
+        _clear_turns(view, event.booking)
+    else:
+        again["held_at"] = event.at
+    _change(view, event, **again)
 
 
 def _respread(view: View, event: e.Respread) -> None:
@@ -235,6 +234,7 @@ def _demoted(view: View, event: e.Demoted) -> None:
     if event.part is not None:
         part = view.bookings[event.part]
         view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
+        view.put(view.endings, event.part, Ending(CLOSED))
     # It lost its room through no fault of its own: it waits as if never asked.
     waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at")}
     _change(view, event, **waits, state=WAITING, quantity=booking.quantity + event.quantity)
@@ -305,11 +305,12 @@ _EVOLVE: Final[Mapping[type[e.Event], Callable[[View, Any], None]]] = {
     e.Declined: partial(_offer_over, outcome="declined"),
     e.Lapsed: partial(_offer_over, outcome="lapsed"),
     e.Confirmed: _confirmed,
-    e.Extended: _extended,
+    e.Extended: lambda view, event: _change(view, event, expires_at=event.expires_at),
     e.Expired: partial(_ended, state=EXPIRED),
     e.Cancelled: partial(_ended, state=CANCELLED),
     e.Closed: partial(_ended, state=CLOSED),
     e.Moved: _moved,
+    e.PutBack: _put_back,
     e.Respread: _respread,
     e.Demoted: _demoted,
     e.RoundStarted: _round_started,

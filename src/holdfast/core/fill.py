@@ -20,7 +20,6 @@ from typing import Final
 
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.due import wake
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
 from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_freed, opening_of
 from holdfast.core.quiet import sent_at
@@ -43,6 +42,7 @@ def fill(work: Work, steps: int | None = None) -> None:
         open_freed(work)
     if view.pool.status != "open" or policy.promotion is None or not (view.waiting or goes_on(view)):
         return
+    # The slots that nobody can be given, as long as nothing changes for them, each with why.
     nobody_for: dict[tuple[str, str | None], Search] = {}
     round_began = False
     for _ in range(FILL_MAX if steps is None else min(steps, FILL_MAX)):
@@ -62,7 +62,7 @@ def fill(work: Work, steps: int | None = None) -> None:
             break
     else:
         # So many steps were asked for, or are enough for one decision; a tick goes on from here.
-        wake(view, work.now)
+        view.wake(work.now)
         return
     for search in nobody_for.values():
         _leave(work, search)
@@ -152,7 +152,7 @@ def _leave(work: Work, search: Search) -> None:
     slot, tally = search.slot, work.view.tallies[search.slot.quota.key]
     cooldown_ends_at = search.cooldown_ends_at
     if cooldown_ends_at is not None and not too_late(work, slot.unit, cooldown_ends_at):
-        wake(work.view, cooldown_ends_at)
+        work.view.wake(cooldown_ends_at)
         return
     is_open = slot.opening is not None and slot.opening.state == "open"
     still_offered = slot.unit is None and tally.offered

@@ -5,6 +5,10 @@ is a number given under the pool's lock, so no clock ever demotes anyone. Positi
 from 1: a position is the number of waiting bookings with a lower place, plus one. Nothing is
 renumbered, so a departure costs the same in a line of ten and of a hundred thousand.
 
+A line is never loaded whole. A position is what was counted in the database before a place, plus who entered
+there in this transaction, less who has left. Who is next is asked by groups: the first members of each as
+loaded, merged with those who entered since; who turns out to have left is passed by.
+
 Between two arrivals there are 2**20 free places for staff moves. Every move uses up one arrival
 number too, so that no later arrival can ever be given a place that a move has taken.
 """
@@ -16,7 +20,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.core.conditions import matches
-from holdfast.core.model import OFFERED, WAITING, Booking, Group, Party
+from holdfast.core.model import KEEPS_PLACE, WAITING, Booking, Group, Party
 from holdfast.core.policy import PRIORITY_MAX, Policy
 from holdfast.core.view import HIGHEST, Need, View, group_of
 
@@ -61,7 +65,7 @@ def place_after(view: View, other: Booking) -> int | None:
 def followers(view: View, place: int) -> list[Booking]:
     """The next bookings behind a place that keep a place of their own, in order."""
     view.require("followers", place)
-    behind = (b for b in view.bookings.values() if b.place > place and b.state in (WAITING, OFFERED))
+    behind = (b for b in view.bookings.values() if b.place > place and b.state in KEEPS_PLACE)
     return sorted(behind, key=lambda b: b.place)
 
 

@@ -32,8 +32,13 @@ CANCELLED: Final = "cancelled"
 CLOSED: Final = "closed"
 
 TAKES_ROOM: Final = frozenset({OFFERED, HELD, CONFIRMED})
+HAS_SEATS: Final = frozenset({HELD, CONFIRMED})
+KEEPS_PLACE: Final = frozenset({WAITING, OFFERED})
 IN_PLAY: Final = frozenset({WAITING, OFFERED, HELD, CONFIRMED})
 ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
+
+# How the id begins that stands in the place of a person who was forgotten.
+ERASED: Final = "erased-"
 
 
 @dataclass(slots=True)
@@ -113,6 +118,12 @@ class Pool:
                 return quota
         return None
 
+    def over(self, now: Instant) -> str | None:
+        """Why there is no line any more: closed, cancelled or started. None while there is one."""
+        if self.status in ("closed", "cancelled"):
+            return self.status
+        return "started" if self.starts_at is not None and self.starts_at <= now else None
+
 
 class Unit(NamedTuple):
     """One nameable piece: seat 12A, or the 2 pm chair. `ordinal` is its place beside its neighbours."""
@@ -159,6 +170,16 @@ class Booking(NamedTuple):
     updated_at: Instant = 0
     split_from: int | None = None
     answers: Mapping[str, Any] = {}
+
+
+class Ending(NamedTuple):
+    """What a booking had until it ended, for putting it back: its state, and the units of its seats.
+
+    `state` is closed if its seats are waited for by the rest of its party: there is nothing to put back.
+    """
+
+    state: str
+    units: tuple[str, ...] = ()
 
 
 class Offer(NamedTuple):

@@ -1,7 +1,7 @@
 """What people ask once they have booked: confirm, cancel, extend, claim, decline, change their details.
 
 In each function refusals come first, in order of precedence; after the last of them it must succeed. That
-there is such a booking has been seen to by `decide`.
+there is such a booking, and such an offer, has been seen to by `decide`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.due import over
+from holdfast.core.answers import wrong_answer
 from holdfast.core.model import (
     CANCELLED,
     CLOSED,
     CONFIRMED,
     DECLINED,
     EXPIRED,
+    HAS_SEATS,
     HELD,
     IN_PLAY,
     OFFERED,
@@ -29,9 +30,8 @@ from holdfast.core.model import (
     Pool,
 )
 from holdfast.core.policy import LENGTH_MAX, Policy
-from holdfast.core.questions import wrong_answer
 from holdfast.core.reference import reference
-from holdfast.core.refusals import Refusal, invalid, is_whole, not_possible, unknown
+from holdfast.core.refusals import Refusal, hold_expired, invalid, is_whole, not_possible, unknown
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
@@ -41,7 +41,7 @@ def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
     if booking.state == CONFIRMED:
         return Done(booking.number, repeated=True)
     if booking.state == EXPIRED:
-        return Refusal("hold_expired", "Booking hold has expired.")
+        return hold_expired()
     if booking.state == WAITING and _may_confirm_in_line(work.view, booking):
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
@@ -75,7 +75,7 @@ def extend(work: Work, command: c.Extend, booking: Booking) -> Done | Refusal:
     """Refusals, in order: hold_expired, not_possible, invalid, hold_lifetime_used_up."""
     policy = work.view.pool.policy
     if booking.state == EXPIRED:
-        return Refusal("hold_expired", "Booking hold has expired.")
+        return hold_expired()
     if booking.state != HELD or booking.expires_at is None:
         return not_possible(booking.number, booking.state, "cannot be extended")
     window = policy.hold_window if command.window is None else command.window
@@ -97,24 +97,20 @@ def lifetime_ends(policy: Policy, booking: Booking) -> Instant:
     return (booking.held_at or booking.created_at) + policy.hold_lifetime_max
 
 
-def claim(work: Work, command: c.Claim) -> Done | Refusal:
+def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done | Refusal:
     """Exactly one claim of an offer wins; the same person tapping twice gets the same yes twice.
 
-    Refusals, in order: unknown, offer_expired, offer_answered, offer_taken, invalid.
+    Refusals, in order: offer_expired, offer_answered, offer_taken, invalid.
     """
     view, policy = work.view, work.view.pool.policy
-    offer = view.offers.get((command.booking, command.seq))
-    booking = view.bookings.get(command.booking)
-    if offer is None or booking is None:
-        return unknown("offer", command.seq)
     if offer.outcome == "claimed":
         got = offer.part or booking.number
         if got not in view.bookings:
             raise Need("booking", got)
-        if view.bookings[got].state in (HELD, CONFIRMED):
+        if view.bookings[got].state in HAS_SEATS:
             return Done(got, repeated=True)
     if offer.outcome is not None:
-        return answered(work.view.pool, offer, booking, work.now)
+        return answered(view.pool, offer, booking, work.now)
     quantity = offer.quantity if command.quantity is None else command.quantity
     if not is_whole(quantity, offer.quantity):
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
@@ -152,16 +148,11 @@ def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
     return Done(booking.number)
 
 
-def unreachable(work: Work, command: c.Unreachable) -> Done | Refusal:
-    """An offer that nobody will hear of lapses at once, and staff are told. Refusals: unknown.
+def unreachable(work: Work, command: c.Unreachable, booking: Booking, offer: Offer) -> Done | Refusal:
+    """An offer that nobody will hear of lapses at once, and staff are told.
 
     An offer that has been answered meanwhile stays as it is: so doing it twice is doing it once.
     """
-    view = work.view
-    offer = view.offers.get((command.booking, command.seq))
-    booking = view.bookings.get(command.booking)
-    if offer is None or booking is None:
-        return unknown("offer", command.seq)
     if offer.outcome is not None:
         return Done(booking.number, repeated=True)
     end_offer(work, booking, lapsed=True, why="unreachable")
@@ -194,7 +185,7 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
     view, policy = work.view, work.view.pool.policy
     after = policy.after_lapse if lapsed else policy.after_decline
     state, place, arrival = WAITING, booking.place, booking.arrival
-    if after == "leave" or over(view.pool, work.now):
+    if after == "leave" or view.pool.over(work.now):
         # Where there is no line any more, there is nothing to go back to.
         state = EXPIRED if lapsed else DECLINED
     elif policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
@@ -213,7 +204,7 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
 
 def answered(pool: Pool, offer: Offer, booking: Booking, now: Instant) -> Refusal:
     """A calm no for an offer that is no longer live, with where the party now stands."""
-    why = over(pool, now)
+    why = pool.over(now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from holdfast.core import events as e
-from holdfast.core.model import CONFIRMED, HELD, Opening, Quota, Unit
+from holdfast.core.model import HAS_SEATS, Opening, Quota, Unit
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -128,7 +128,7 @@ def _taken(work: Work, opening: Opening) -> bool:
     view, quota = work.view, work.view.pool.quota(opening.quota)
     if opening.unit is not None:
         number = view.units[opening.unit].booking
-        return number in view.bookings and view.bookings[number].state in (HELD, CONFIRMED)
+        return number in view.bookings and view.bookings[number].state in HAS_SEATS
     if quota is None:
         return True
     # A seat of the open share may be offered in another quota.

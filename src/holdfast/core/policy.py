@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from holdfast.core.conditions import problem as condition_problem
@@ -55,26 +55,26 @@ class Policy:
     Lengths are in milliseconds; None means "no limit" or "not used".
     """
 
-    if_full: str = _choice("refuse", "wait")
-    hold_window: int = _length(15 * _MINUTE)
-    hold_lifetime_max: int = _length(60 * _MINUTE)
-    holds_per_party_max: int | None = _limit(1)
-    quantity_max: int = _count(100)
-    confirm_while_waiting: bool = _flag()
-    promotion: str | None = _choice(None, "auto", "offer")
-    offer_window: int | None = _length(None)
-    offers_live_max: int | None = _limit(None)
-    attempts_max: int | None = _limit(None)
-    turns: str | None = _choice(None, "round", "opening")
-    cooldown: int = _length(0)
-    after_lapse: str | None = _choice(None, "stay", "back", "leave")
-    after_decline: str | None = _choice(None, "stay", "back", "leave")
-    tries_max: int | None = _limit(None)
-    hand_back: bool = _flag()
-    offer_cutoff: int = _length(0)
-    partial: str = _choice("all_or_nothing", "give_less")
-    claim_to: str = _choice("confirmed", "held")
-    hold_reminder: int = _length(0)
+    if_full: str = _choice("refuse", "wait")  # what becomes of who comes when it is full
+    hold_window: int = _length(15 * _MINUTE)  # how long a hold lasts
+    hold_lifetime_max: int = _length(60 * _MINUTE)  # how long, with all that its party adds to it
+    holds_per_party_max: int | None = _limit(1)  # how many live holds a party may have
+    quantity_max: int = _count(100)  # how many seats one booking may be for
+    confirm_while_waiting: bool = _flag()  # a signup is confirmed in line, within hold_window
+    promotion: str | None = _choice(None, "auto", "offer")  # how freed room reaches the line
+    offer_window: int | None = _length(None)  # how long an offer can be answered
+    offers_live_max: int | None = _limit(None)  # how many offers there are at a time
+    attempts_max: int | None = _limit(None)  # how many offers one gets before one is out
+    turns: str | None = _choice(None, "round", "opening")  # nobody has two: in a round, at an opening
+    cooldown: int = _length(0)  # how long after an offer one is left in peace
+    after_lapse: str | None = _choice(None, "stay", "back", "leave")  # same place, end of the line, or out
+    after_decline: str | None = _choice(None, "stay", "back", "leave")  # the same
+    tries_max: int | None = _limit(None)  # how many are asked about one opening, per seat
+    hand_back: bool = _flag()  # what nobody took is for staff to decide
+    offer_cutoff: int = _length(0)  # how long before the start offers end
+    partial: str = _choice("all_or_nothing", "give_less")  # whether fewer seats than wanted are given
+    claim_to: str = _choice("confirmed", "held")  # what a claimed offer becomes
+    hold_reminder: int = _length(0)  # how long before its end a hold is reminded of
     quiet_hours: str | None = _field(
         "times",
         None,
@@ -127,7 +127,7 @@ PRESETS: Final[Mapping[str, Policy]] = {
 }
 
 # Fields that mean something only when freed room is offered; their resting value is Policy's default.
-_ONLY_WITH_OFFERS: Final = (
+ONLY_WITH_OFFERS: Final = (
     *("offer_window", "offers_live_max", "attempts_max", "turns", "cooldown", "after_lapse", "after_decline"),
     *("tries_max", "hand_back", "offer_cutoff", "claim_to", "quiet_hours"),
 )
@@ -138,9 +138,9 @@ _NEEDED_FOR_OFFERS: Final[Mapping[str, str]] = {
     "after_decline": "after_decline: stay, back or leave",
 }
 _QUIET: Final = re.compile(r"(?P<begin>([01][0-9]|2[0-3]):[0-5][0-9])-(?P<end>([01][0-9]|2[0-3]):[0-5][0-9])")
-_DEFAULT: Final = Policy()
+DEFAULT: Final = Policy()
 _FIELDS: Final = {found.name: found.metadata for found in fields(Policy)}
-_LENGTHS: Final = tuple(name for name, field in _FIELDS.items() if field["kind"] == "length")
+LENGTHS: Final = tuple(name for name, field in _FIELDS.items() if field["kind"] == "length")
 # The first field that is wrong is named: choices come first, then counts, and so on.
 _KINDS: Final = ("choice", "count", "length", "flag", "times", "rules")
 _CHECKED: Final = sorted(_FIELDS, key=lambda name: _KINDS.index(_FIELDS[name]["kind"]))
@@ -148,7 +148,7 @@ _CHECKED: Final = sorted(_FIELDS, key=lambda name: _KINDS.index(_FIELDS[name]["k
 
 def make(preset: str | None, changes: Mapping[str, Any]) -> Policy | Refusal:
     """The preset with these fields changed, or the first thing wrong with it, the field named."""
-    base = PRESETS.get(preset) if preset is not None else _DEFAULT
+    base = PRESETS.get(preset) if preset is not None else DEFAULT
     if base is None:
         return invalid("preset", f"There is no preset {preset!r}. There are: {', '.join(PRESETS)}.")
     if preset is None and changes.get("promotion") and "if_full" not in changes:
@@ -170,7 +170,7 @@ def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
     for name, value in changes.items():
         if name not in _FIELDS:
             return _wrong(name, f"A policy has no field {name!r}.")
-        if name in _LENGTHS and value is not None:
+        if name in LENGTHS and value is not None:
             value = length(value)
             if value is None:
                 return _wrong(
@@ -184,18 +184,6 @@ def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
             return _wrong(name, f"{name} must be {_FIELDS[name]['wanted']}.")
     policy = Policy(**values)
     return _wrong_rule(policy.priority_rules) or _contradiction(policy) or policy
-
-
-def at_rest(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes, and all that means nothing with their promotion put to rest: for whoever fills in all."""
-    promotion, made = changes.get("promotion"), dict(changes)
-    idle = [] if promotion == "offer" else [*_ONLY_WITH_OFFERS, "partial"]
-    idle += [] if promotion == "auto" else ["confirm_while_waiting"]
-    idle += [] if promotion else ["priority_rules"]
-    made.update({name: getattr(_DEFAULT, name) for name in idle})
-    for name in set(idle) & set(_LENGTHS):
-        made[name] = made[name] and made[name] // 1000
-    return made | {"if_full": "wait" if promotion else "refuse"}
 
 
 def _wrong(name: str, sentence: str) -> Refusal:
@@ -213,16 +201,6 @@ def length(value: object) -> int | None:
     else:
         return None
     return seconds * 1000 if 0 <= seconds * 1000 <= LENGTH_MAX else None
-
-
-def as_document(policy: Policy) -> dict[str, Any]:
-    """The policy as people write it: lengths in seconds."""
-    document = asdict(policy)
-    for name in _LENGTHS:
-        if document[name] is not None:
-            document[name] //= 1000
-    document["priority_rules"] = list(policy.priority_rules)
-    return document
 
 
 def quiet_hours(text: object) -> tuple[str, str] | None:
@@ -247,8 +225,8 @@ def _wrong_rule(rules: tuple[object, ...]) -> Refusal | None:
 
 def _contradiction(policy: Policy) -> Refusal | None:
     offers = policy.promotion == "offer"
-    for name in _ONLY_WITH_OFFERS:
-        if not offers and getattr(policy, name) != getattr(_DEFAULT, name):
+    for name in ONLY_WITH_OFFERS:
+        if not offers and getattr(policy, name) != getattr(DEFAULT, name):
             return _wrong(name, f"{name} means something only with promotion=offer.")
     if (clash := next(_clashes(policy), None)) is not None:
         return _wrong(*clash)

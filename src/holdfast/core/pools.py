@@ -13,7 +13,6 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.demote import cut_aside, demote, losers
-from holdfast.core.due import over
 from holdfast.core.model import Pool, Quota
 from holdfast.core.openings import LIVE
 from holdfast.core.policy import Policy, amended
@@ -40,6 +39,27 @@ def create_pool(work: Work, command: c.CreatePool) -> Done | Refusal:
 def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
     """Refusals, in order: invalid, unknown, would_demote. Raising room fills at once."""
     view = work.view
+    pool = _changed(view, command)
+    if isinstance(pool, Refusal):
+        return pool
+    going = losers(view, pool)
+    if going and not command.allow_demotion:
+        facts = {"bookings": [booking.number for booking in going[:NAMED_MAX]], "count": len(going)}
+        sentence = f"{len(going)} would lose their place. Say allow_demotion to put them first in line."
+        return Refusal("would_demote", sentence, "allow_demotion", facts)
+    has_line = pool.policy.promotion is not None and pool.over(work.now) is None
+    # The last of them goes first, so that among the demoted the order of arrival stays.
+    for booking in going:
+        demote(work, booking, has_line=has_line)
+    cut_aside(work, pool)
+    larger = pool.open_size > view.pool.open_size
+    work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
+    work.emit(e.PoolChanged(work.now, pool, command.why))
+    return Done(facts={"demoted": [booking.number for booking in going]})
+
+
+def _changed(view: View, command: c.ChangePool) -> Pool | Refusal:
+    """The pool as it would be: its sizes and its policy are changed as they are now, under the lock."""
     quotas = list(command.changes.get("quotas", view.pool.quotas))
     for key, size in command.sizes.items():
         index = next((i for i, quota in enumerate(quotas) if quota.key == key), None)
@@ -55,23 +75,7 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
             return policy
     made = {"policy": policy, "quotas": tuple(quotas), "version": view.pool.version + 1}
     pool = replace(view.pool, **{**command.changes, **made})
-    refused = _wrong_pool(pool) or _quota_in_use(view, pool) or _line_in_use(view, pool)
-    if refused:
-        return refused
-    going = losers(view, pool)
-    if going and not command.allow_demotion:
-        facts = {"bookings": [booking.number for booking in going[:NAMED_MAX]], "count": len(going)}
-        sentence = f"{len(going)} would lose their place. Say allow_demotion to put them first in line."
-        return Refusal("would_demote", sentence, "allow_demotion", facts)
-    has_line = pool.policy.promotion is not None and over(pool, work.now) is None
-    # The last of them goes first, so that among the demoted the order of arrival stays.
-    for booking in going:
-        demote(work, booking, has_line=has_line)
-    cut_aside(work, pool)
-    larger = pool.open_size > view.pool.open_size
-    work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
-    work.emit(e.PoolChanged(work.now, pool, command.why))
-    return Done(facts={"demoted": [booking.number for booking in going]})
+    return _wrong_pool(pool) or _quota_in_use(view, pool) or _line_in_use(view, pool) or pool
 
 
 def _wrong_pool(pool: Pool) -> Refusal | None:

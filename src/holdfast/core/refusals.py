@@ -68,6 +68,10 @@ def already_waiting(booking: int) -> Refusal:
     return Refusal("already_waiting", "This party is already in line here.", "party", {"booking": booking})
 
 
+def hold_expired() -> Refusal:
+    return Refusal("hold_expired", "Booking hold has expired.")
+
+
 def idempotency_mismatch() -> Refusal:
     sentence = "This idempotency key was used before for another request."
     return Refusal("idempotency_mismatch", sentence, "idempotency_key")

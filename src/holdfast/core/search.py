@@ -158,19 +158,26 @@ def _passed_over(work: Work, search: Search, booking: Booking, units: tuple[str,
         return "attempts_used_up"
     if _was_offered(view, slot.opening, booking):
         return "had_turn"
-    if policy.cooldown and booking.offered_at is not None and booking.offered_at + policy.cooldown > work.now:
-        ends = booking.offered_at + policy.cooldown
+    if _sleeps(work, slot.unit, booking):
+        return "quiet_hours"
+    if (ends := _ready_at(work, booking)) > work.now:
         search.cooldown_ends_at = min(search.cooldown_ends_at or ends, ends)
         return "cooldown"
-    return "quiet_hours" if _sleeps(work, slot.unit, booking) else None
+    return None
+
+
+def _ready_at(work: Work, booking: Booking) -> Instant:
+    """When the booking may be asked: now, or when its cooldown ends."""
+    return max(work.now, (booking.offered_at or 0) + work.view.pool.policy.cooldown)
 
 
 def _sleeps(work: Work, unit: Unit | None, booking: Booking) -> bool:
-    """Whether the booking's quiet hours end only when it is too late to answer an offer."""
+    """Whether the quiet hours in which the booking may be asked end only when it is too late to answer."""
     if work.view.pool.policy.quiet_hours is None:
         return False
-    wakes_at = sent_at(work.view.pool, booking.party, work.now)
-    return window_end(work, [unit], wakes_at) <= wakes_at
+    asked_at = _ready_at(work, booking)
+    wakes_at = sent_at(work.view.pool, booking.party, asked_at)
+    return wakes_at > asked_at and window_end(work, [unit], wakes_at) <= wakes_at
 
 
 def _units_for(work: Work, slot: Slot, booking: Booking) -> tuple[str, ...]:

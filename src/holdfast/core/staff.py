@@ -60,22 +60,29 @@ def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
         return unknown("booking", command.after)
     arrival = view.arrivals + 1
     if command.to == "front":
-        place: int | None = line.place_at_front(view)
+        place = line.place_at_front(view)
     elif command.to == "back":
         place = line.place_at_back(view, arrival)
     else:
         assert other is not None
-        place = line.place_after(view, other)
-        if place is None:
-            _respread(work, other)
-            booking = view.bookings[booking.number]
-            place = line.place_after(view, other)
-    assert place is not None
+        place = place_behind(work, other)
+        # Those behind may have been moved apart, and it among them.
+        booking = view.bookings[booking.number]
     was = line.position(view, booking.place)
     # Taken out of its old place, everyone behind that has moved up by one.
     now_at = line.position(view, place) - (booking.place < place)
     work.emit(e.Moved(work.now, booking.number, place, arrival, now_at, was, command.why))
     return Done(booking.number)
+
+
+def place_behind(work: Work, other: Booking) -> int:
+    """A place right behind a booking; where there is none left, those behind are moved apart."""
+    place = line.place_after(work.view, other)
+    if place is None:
+        _respread(work, other)
+        place = line.place_after(work.view, other)
+    assert place is not None
+    return place
 
 
 def _respread(work: Work, other: Booking) -> None:

@@ -19,6 +19,7 @@ from holdfast.core.model import (
     TAKES_ROOM,
     WAITING,
     Booking,
+    Ending,
     Group,
     Instant,
     Offer,
@@ -38,7 +39,8 @@ class Need(Exception):
 
     heads: the first members of every group of the line; more: further ones of this group; position: how many
     were waiting before this place; followers: who stands behind this place; takers: so many of the latest to
-    take room in these quotas; in_play: who is in these states; booking: this one; units: all of them.
+    take room in these quotas; in_play: who is in these states; booking: this one; party: what this one has in
+    play; ending: what this booking had until it ended; units: all of them.
     """
 
     def __init__(self, what: str, detail: Any = None) -> None:
@@ -61,6 +63,8 @@ class View:
     openings: dict[int, Opening] = field(default_factory=dict)
     # Whether a booking had its turn at an opening: (opening, booking). False if that was taken back.
     tried: dict[tuple[int, int], bool] = field(default_factory=dict)
+    # What bookings had that have ended, where that was seen or asked for.
+    endings: dict[int, Ending] = field(default_factory=dict)
     # Whether everything of the pool is here; if not, what more was asked for and loaded.
     whole: bool = True
     asked: set[tuple[str, Any]] = field(default_factory=set)
@@ -118,6 +122,11 @@ class View:
     def offers_live(self) -> int:
         return sum(tally.offered for tally in self.tallies.values())
 
+    def of_party(self, party: str) -> list[Booking]:
+        """What is known of a party's bookings, in the order of their numbers."""
+        numbers = self.by_party.get(party)
+        return [b for number in sorted(numbers) if (b := self.bookings.get(number))] if numbers else []
+
     def savepoint(self) -> None:
         """From here on changes can be taken back, until the next savepoint."""
         self._undo.clear()
@@ -172,9 +181,13 @@ class View:
                 self._remember(booking)
         if booking.units or (old is not None and old.units):
             self._move_units(old.units if old else (), booking.units, booking.number)
-        expires_at = booking.expires_at
-        if expires_at is not None and (self.due_at is None or expires_at < self.due_at):
-            self.due_at = expires_at
+        if booking.expires_at is not None:
+            self.wake(booking.expires_at)
+
+    def wake(self, at: Instant) -> None:
+        """Make sure of a tick at this instant; one too many does no harm: `decide` judges deadlines."""
+        if self.due_at is None or at < self.due_at:
+            self.due_at = at
 
     def add_aside(self, quota: str, quantity: int) -> None:
         """Set seats aside for staff, or give them back."""

@@ -66,9 +66,10 @@ class Work:
         self.by = by
         self.entries: list[Entry] = []
         self.messages: list[Message] = []
-        # What became free in this decision: (quota, unit label or None).
+        # What became free in this decision, as (quota, unit label or None): fill starts an opening for it.
         self.freed: set[tuple[str, str | None]] = set()
-        # Quotas by number whose room has grown in it, other than by an offer that came to nothing.
+        # Quotas by number whose room grew, other than by an offer that came to nothing: what is free there is
+        # a new opening, at which everybody has a turn again.
         self.grown: set[str] = set()
 
     def emit(

@@ -81,6 +81,12 @@ class MoveBody(Body, kw_only=True):
     why: Name = ""
 
 
+class PutBackBody(Body, kw_only=True):
+    """The reason, for the log."""
+
+    why: Name = ""
+
+
 class BookingChanges(Plain, kw_only=True):
     """What a party says of itself; what is not said stays."""
 

@@ -1,4 +1,4 @@
-"""Bookings: ask for seats, look, confirm, cancel, extend, decline; offer and move, for staff."""
+"""Bookings: ask for seats, look, confirm, cancel, extend, decline; offer, move and put back, for staff."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from holdfast.http.bodies_of_bookings import (
     OfferBody,
     PartyBody,
     Plain,
+    PutBackBody,
     WantsBody,
 )
 from holdfast.http.operations import (
@@ -203,6 +204,11 @@ async def move(call: Call) -> Booking | Refusal:
     return shown(answer, call)
 
 
+async def put_back(call: Call) -> Booking | Refusal:
+    name, why = call.path["booking"], call.body.why
+    return shown(await call.hf.put_back(name, why=why, by=call.by_staff, idempotency_key=call.key), call)
+
+
 async def explain(call: Call) -> Page[Explanation]:
     return Page(granted(await call.hf.explain(_named(call))))
 
@@ -215,7 +221,7 @@ def _act(name: str, summary: str, handle: Any, body: type[Body], *codes: str, **
     return Operation(
         "POST",
         f"{_BOOKING}/{name}",
-        f"{name}_booking",
+        f"{name.replace('-', '_')}_booking",
         summary,
         handle,
         more.pop("roles", ASKERS),
@@ -328,5 +334,18 @@ OPERATIONS: Final = (
         "invalid",
         roles=STAFFS,
         example={"to": "front", "why": "called in"},
+    ),
+    _act(
+        "put-back",
+        "Undo the end of a booking: it gets its seats again if they are free, or waits where it did",
+        put_back,
+        PutBackBody,
+        "pool_closed",
+        "already_waiting",
+        "already_holding",
+        "unit_taken",
+        "not_enough_room",
+        roles=STAFFS,
+        example={"why": "cancelled by mistake"},
     ),
 )

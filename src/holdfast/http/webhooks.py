@@ -25,6 +25,7 @@ Kind = Literal[
     "lapsed",
     "attempts_used_up",
     "demoted",
+    "put_back",
     "cancelled",
     "joined",
     "handed_back",

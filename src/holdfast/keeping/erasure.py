@@ -17,7 +17,7 @@ import msgspec
 from holdfast import ids
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.events import Closed, Erased
-from holdfast.core.model import HELD, OFFERED, WAITING, Booking, Instant, Party
+from holdfast.core.model import ERASED, HELD, OFFERED, WAITING, Booking, Instant, Party
 from holdfast.once import is_a_name
 from holdfast.shapes import Booking as BookingShape
 from holdfast.store import rows
@@ -50,7 +50,7 @@ async def forget_in_pool(
         return Forgotten(still_open=still_open)
     if not bookings:
         return Forgotten()
-    nobody = Party(f"erased-{secrets.token_hex(8)}")
+    nobody = Party(f"{ERASED}{secrets.token_hex(8)}")
     entries = await _redact_log(tx, pool_id, bookings, nobody.id)
     numbers = tuple(b.number for b in bookings)
     values = (nobody.id, rows.text(nobody), "{}")

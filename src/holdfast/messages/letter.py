@@ -17,7 +17,7 @@ from holdfast.messages.wording import said_instead, say, whole, word
 Overrides = Mapping[tuple[str, str, str], str]
 
 CODE_CID: Final = "reference-code"
-_CHANGES: Final = ("offer", "joined", "promoted", "hold_ending", "demoted")
+_CHANGES: Final = ("offer", "joined", "promoted", "hold_ending", "demoted", "put_back")
 
 
 class Letter(NamedTuple):
@@ -45,7 +45,7 @@ def has_seat(notice: Notice) -> bool:
     """Whether the message says that its reader has a seat for sure."""
     if notice.kind == "confirmed":
         return not notice.facts.get("waiting")
-    return notice.kind == "promoted" and notice.facts.get("state") == "confirmed"
+    return notice.kind in ("promoted", "put_back") and notice.facts.get("state") == "confirmed"
 
 
 def email(notice: Notice, speech: Speech, overrides: Overrides, now: Instant) -> Letter:

@@ -39,6 +39,12 @@ CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     ),
     "attempts_used_up": ({},),
     "demoted": ({"position": 1}, {"position": None}),
+    "put_back": (
+        {"state": "waiting", "position": 3, "expires_at": None},
+        {"state": "waiting", "position": 12, "expires_at": NOW + 30 * _MINUTE},
+        {"state": "held", "position": None, **_UNTIL},
+        {"state": "confirmed", "position": None, "expires_at": None, "units": ["12A"]},
+    ),
     "cancelled": (
         {"was": "confirmed", "by": "party"},
         {"was": "confirmed", "by": "staff:Olga"},

@@ -20,6 +20,7 @@ KINDS: Final[Mapping[str, str]] = {
     "lapsed": "party",
     "attempts_used_up": "party",
     "demoted": "party",
+    "put_back": "party",
     "cancelled": "party",
     "joined": "party",
     "handed_back": "staff",

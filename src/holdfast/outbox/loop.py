@@ -72,7 +72,6 @@ class Outbox:
         self._task: asyncio.Task[None] | None = None
         self._noted: list[_Noted] = []
         self._marking = asyncio.Lock()
-        # Held while messages are taken that are not in hand yet.
         self._taking = asyncio.Lock()
 
     async def start(self) -> None:
@@ -111,34 +110,29 @@ class Outbox:
         return 0.0 if due_at is None else max(0, self._hf.clock.now() - due_at) / 1000
 
     async def send_due(self) -> int:
-        """Send everything that is due now, and what comes of it, and wait for what is in hand.
-
-        How many messages were tried by this.
-        """
+        """Send everything that is due now, and wait for it; how many messages were tried."""
         count = 0
-        while True:
-            if taken := await self._take(HANDS_MAX):
-                await asyncio.gather(*map(self._send_in_turn, _by_booking(taken)))
-                count += len(taken)
-                continue
-            async with self._taking:
-                # What the loop has taken is in hand now.
-                pass
-            if not self._in_hand:
-                return count
+        while (taken := await self._take_in_hand()) or self._in_hand:
             await asyncio.wait(self._in_hand)
+            count += taken
+        return count
+
+    async def _take_in_hand(self) -> int:
+        # One at a time: between being taken and being in hand a message would be seen by nobody.
+        async with self._taking:
+            taken = await self._take(HANDS_MAX - len(self._in_hand))
+            for rows in _by_booking(taken):
+                task = asyncio.create_task(self._send_in_turn(rows))
+                self._in_hand.add(task)
+                self._hands[rows[0][0]] += 1
+                task.add_done_callback(partial(self._put_down, rows[0][0]))
+            return len(taken)
 
     async def _run(self) -> None:
         while True:
             try:
                 await self._sleep_until_due()
-                async with self._taking:
-                    taken = await self._take(HANDS_MAX - len(self._in_hand))
-                    for rows in _by_booking(taken):
-                        task = asyncio.create_task(self._send_in_turn(rows))
-                        self._in_hand.add(task)
-                        self._hands[rows[0][0]] += 1
-                        task.add_done_callback(partial(self._put_down, rows[0][0]))
+                taken = await self._take_in_hand()
                 # Another process may have taken what was due a moment ago: look again, but not at once.
                 await asyncio.sleep(0 if taken else _BREATH_S)
             except Closing:

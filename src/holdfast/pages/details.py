@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.questions import Question, problem_of
+from holdfast.core.answers import Question, problem_of
 from holdfast.shapes import Booking, PoolState
 
 _EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,180}\.[^@\s.]{2,60}")

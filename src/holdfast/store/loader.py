@@ -25,6 +25,7 @@ from holdfast.core.model import (
 from holdfast.core.view import Need
 from holdfast.store import rows
 from holdfast.store.base import Reader, Row
+from holdfast.store.endings import KINDS, ending_of
 from holdfast.store.loaded import Counters, Loaded, Memory, begin_loaded
 
 DUE_MAX: Final = 200
@@ -220,6 +221,11 @@ class Loader:
             await self._load_positions(loaded, [need.detail])
         elif need.what == "booking":
             await self.add(loaded, await self._each("bookings_by_number", [(pool_id, need.detail)]))
+        elif need.what == "party":
+            await self.add(loaded, await self._each("bookings_of_parties", [(pool_id, need.detail)]))
+            view.asked.add((need.what, need.detail))
+        elif need.what == "ending":
+            await self._load_ending(loaded, loaded.bookings[need.detail])
         elif need.what == "followers":
             await self.add(
                 loaded, await self._rows("bookings_behind", pool_id, need.detail, _BEHIND), places=False
@@ -241,6 +247,13 @@ class Loader:
             view.asked.add((need.what, need.detail))
         else:
             raise AssertionError(f"nobody knows how to load {need.what}")
+
+    async def _load_ending(self, loaded: Loaded, booking: Booking) -> None:
+        numbers = [booking.number, booking.split_from or booking.number]
+        found = await self._rows("log_of_bookings", loaded.pool_id, numbers, KINDS)
+        ending = ending_of(booking.number, [rows.event_of(*row) for row in found])
+        loaded.view.endings[booking.number] = ending
+        await self._load_units(loaded, list(ending.units))
 
     async def _load_heads(self, loaded: Loaded) -> None:
         view = loaded.view
@@ -296,6 +309,7 @@ _OF_A_BOOKING: Final = (
     c.ChangeBooking,
     c.GiveOffer,
     c.Move,
+    c.PutBack,
 )
 
 

@@ -159,8 +159,8 @@ class Writer:
         # Those who leave the line go first, so that a place or a party is free for those who enter it.
         updated.sort(key=lambda row: row[5] in ("waiting", "offered"))
         return [
-            # One may come to stand where another stood: all of them step out of the line first.
-            Write("step_out", moved if len(moved) > 1 else []),
+            # One may come to stand where another stood: all who move step out of the line first.
+            Write("step_out", moved if len(updated) > 1 else []),
             Write("update_bookings", updated, exact=True),
             Write("change_details", details, exact=True),
             Write("insert_bookings", inserted),

@@ -177,6 +177,11 @@ def move(stage: Stage, line: Line) -> None:
     stage.run(c.Move(stage.find(name).number, to, after, why, by))
 
 
+def put_back(stage: Stage, line: Line) -> None:
+    for name, _ in line.names:
+        stage.run(c.PutBack(stage.find(name).number, line.options.get("why", ""), line.by or "staff"))
+
+
 def fill(stage: Stage, line: Line) -> None:
     stage.run(c.Fill(int(line.words[0]) if line.words else None))
 
@@ -267,6 +272,7 @@ ACTIONS: Final[dict[str, Callable[[Stage, Line], None]]] = {
     "details": details,
     "offer": offer,
     "move": move,
+    "put_back": put_back,
     "fill": fill,
     "tick": tick,
     "after": after,

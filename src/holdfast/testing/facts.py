@@ -39,6 +39,7 @@ SAID: Final = {
     "decline": "declined",
     "extend": "extended",
     "move": "moved",
+    "put_back": "put_back",
 }
 VERBS: Final = (
     QUIET
@@ -146,6 +147,7 @@ _FACTS: Final[dict[type[Any], Callable[[Any, Names], Fact]]] = {
     e.Cancelled: lambda it, names: Fact("cancelled", _who(names, it, *_at(it.position))),
     e.Closed: lambda it, names: Fact("closed", _who(names, it, it.why)),
     e.Moved: lambda it, names: Fact("moved", _who(names, it, f"#{it.position}")),
+    e.PutBack: lambda it, names: Fact("put_back", _who(names, it, it.state, *_at(it.position), *it.units)),
     e.Respread: lambda it, names: Fact("respread"),
     e.Demoted: lambda it, names: Fact("demoted", _who(names, it, f"#{it.position}")),
     e.RoundStarted: lambda it, names: Fact("round", (str(it.round),)),

@@ -16,7 +16,7 @@ What a line does:
     confirm, cancel, extend [10m], claim [x1] [offer=1], decline [offer=1], offer     of one or more
     unreachable [offer=1]      the message about the offer can never arrive
     details Ann name=… email=… locale=… and answers, as diet=vegan
-    move Ann front | back | after Bea
+    move Ann front | back | after Bea         put_back Ann
     fill [1]    tick    after 10m    at 14:00 | +3h    asleep 1h (the clock moves, no timer fires)
     size main=3 open=2 [demote]    open_size 2 [demote]    change title=… price=… and policy fields
     units add 14:00,15:00 quota=main starts=+3h attributes=row:12    units close 14:00
@@ -24,8 +24,8 @@ What a line does:
     pause    open    close    cancel_pool    dry (before another verb: nothing is changed by it)
 
 What happened is compared with what stands behind `->`, in order: held, joined, offered, promoted,
-confirmed, declined, lapsed, expired, extended, details, cancelled, closed, moved, demoted, round,
-handed_back, refused CODE; or `nothing`. A name, `#position`, `x2`, a unit, a state or a reason may
+confirmed, declined, lapsed, expired, extended, details, cancelled, closed, moved, put_back, demoted,
+round, handed_back, refused CODE; or `nothing`. A name, `#position`, `x2`, a unit, a state or a reason may
 follow; what is not said is not compared. What a line says by itself (`cancel` … cancelled) and
 bookkeeping (changed, created, added, unit_closed, opening, opening_ended, respread, again) counts only
 where it is named. A line without `->` must not be refused.

@@ -47,7 +47,7 @@ def against_the_rules(view: View, event: e.Event, now: Instant) -> list[str]:
         wrong.append("it had had its turn in this round")
     if not could_have(view, booking, now, event.units):
         wrong.append("it could not have been given this room")
-    if not all(_open_to(view, booking, now, view.units[label]) for label in event.units):
+    if not all(_open_to(view, booking, now, view.units[label], now) for label in event.units):
         wrong.append("one of these units was closed to it")
     if event.expires_at is not None and event.expires_at <= now:
         wrong.append("its time to answer was over before it began")
@@ -87,13 +87,15 @@ def could_have(
     policy, quota = view.pool.policy, view.pool.quota(booking.quota)
     if quota is None or not _may_ask(view, booking, now, later=later):
         return False
+    # Who has to wait for its cooldown is asked at its end, which may be another hour of the day.
+    asked_at = max(now, (booking.offered_at or 0) + policy.cooldown) if later else now
     least = 1 if policy.partial == "give_less" else booking.quantity
     if not quota.by_units:
-        return room(view, quota, now) >= least and _open_to(view, booking, now, None)
+        return room(view, quota, now) >= least and _open_to(view, booking, now, None, asked_at)
     usable = [
         unit.label
         for unit in free_units(view, quota.key, now)
-        if suits(booking.wants, unit) and _open_to(view, booking, now, unit)
+        if suits(booking.wants, unit) and _open_to(view, booking, now, unit, asked_at)
     ]
     return len(usable) >= least and (not units or not set(units).isdisjoint(usable))
 
@@ -111,7 +113,7 @@ def _may_ask(view: View, booking: Booking, now: Instant, *, later: bool) -> bool
     return later or booking.offered_at is None or booking.offered_at + policy.cooldown <= now
 
 
-def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> bool:
+def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None, asked_at: Instant) -> bool:
     """Whether this room, or this unit, can still be given to the booking: not tried, not too late."""
     policy, label = view.pool.policy, unit.label if unit else None
     for opening in view.openings.values():
@@ -120,7 +122,7 @@ def _open_to(view: View, booking: Booking, now: Instant, unit: Unit | None) -> b
         ):
             return False
     starts = [at for at in (view.pool.starts_at, unit.starts_at if unit else None) if at is not None]
-    wakes_at = sent_at(view.pool, booking.party, now) if policy.promotion == "offer" else now
+    wakes_at = sent_at(view.pool, booking.party, asked_at) if policy.promotion == "offer" else now
     return all(at - policy.offer_cutoff > wakes_at for at in starts)
 
 

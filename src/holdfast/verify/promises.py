@@ -258,6 +258,8 @@ def reminded_by(event: Any) -> int | None:
     """The booking whose hold an event begins or prolongs; where the policy says so, it is reminded."""
     if isinstance(event, e.Held | e.Promoted | e.Claimed | e.Extended) and event.expires_at is not None:
         return event.part or event.booking if isinstance(event, e.Claimed) else event.booking
+    if isinstance(event, e.PutBack) and event.state == HELD:
+        return event.booking
     return None
 
 
@@ -281,6 +283,7 @@ _MESSAGES: Final[Mapping[type[Any], str]] = {
     e.Confirmed: "confirmed",
     e.Expired: "lapsed",
     e.Cancelled: "cancelled",
+    e.PutBack: "put_back",
     e.Demoted: "demoted",
     e.HandedBack: "handed_back",
 }

@@ -40,12 +40,15 @@ class Replay:
         # By number, whether a booking that the log knows has ended and was compared.
         self._compared = bytearray(1)
         self._ended: list[int] = []
+        # By number, the last entry by which a booking that had ended was put back.
+        self._put_back: dict[int, int] = {}
         self._redactions = Redactions(findings)
         self.view = View()
         self.stopped = False
 
     async def run(self, log_seq: int, log_hash: bytes) -> None:
         """Check and replay all entries; the pool says where the log ends."""
+        self._put_back = {row[0]: row[1] for row in await self._snapshot.rows("put_back", self._pool_id)}
         told = Told(self._findings, self._snapshot.stream("every_message", self._pool_id))
         async for page in self._snapshot.stream("every_entry", self._pool_id):
             messages = await told.messages_to(page[-1][0])
@@ -114,7 +117,8 @@ class Replay:
             number = getattr(event, "booking", None)
             if not born <= view.numbers <= born + 1:
                 raise ValueError(f"booking {view.numbers} comes after booking {born}")
-            if number is not None and view.bookings[number].state in ENDED:
+            stays = number is not None and seq > self._put_back.get(number, 0)
+            if number is not None and stays and view.bookings[number].state in ENDED:
                 self._ended.append(number)
         except BROKEN as error:
             self.stopped = True
@@ -127,6 +131,7 @@ class Replay:
         view = self.view
         view.savepoint()
         view.fresh.clear()
+        view.endings.clear()
         ended = [view.bookings[number] for number in self._ended if number in view.bookings]
         self._ended.clear()
         if not ended:

@@ -41,6 +41,10 @@ SELECT found.* FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN
     FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
 ) AS found;
 
+-- name: log_of_bookings
+-- Those entries of the log about some bookings that are of these kinds, in order.
+SELECT kind, body FROM log WHERE pool_id = $1 AND booking = ANY ($2::bigint[]) AND kind = ANY ($3::text[]) ORDER BY seq;
+
 -- name: live_of_parties
 -- How many bookings some parties have that are still to be decided.
 SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN LATERAL (

@@ -18,6 +18,10 @@ SELECT id, numbers FROM pools ORDER BY id;
 -- name: every_entry
 SELECT seq, at, kind, booking, by, body, digest, hash FROM log WHERE pool_id = $1 ORDER BY seq;
 
+-- name: put_back
+-- Up to which entry of the log a booking that was put back goes on.
+SELECT booking, max(seq) FROM log WHERE pool_id = $1 AND kind = 'PutBack' GROUP BY booking;
+
 -- name: every_message
 SELECT seq, part, kind, recipient, booking, state, attempts FROM outbox WHERE pool_id = $1 ORDER BY seq, part;
 

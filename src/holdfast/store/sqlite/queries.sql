@@ -40,6 +40,10 @@ SELECT {booking}
 FROM bookings INDEXED BY booking_holds
 WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held';
 
+-- name: log_of_bookings
+-- Those entries of the log about some bookings that are of these kinds, in order.
+SELECT kind, body FROM log WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) AND kind IN (SELECT value FROM json_each(?3)) ORDER BY seq;
+
 -- name: live_of_parties
 -- How many bookings some parties have that are still to be decided.
 SELECT (

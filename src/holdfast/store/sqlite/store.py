@@ -163,6 +163,8 @@ class SqliteStore:
     async def open(self) -> None:
         self._look_first()
         self._writer = await self._first_connect()
+        # Waiting for another process inside SQLite would stop the event loop.
+        self._writer.execute("PRAGMA busy_timeout = 0")
         self._reader = self._connect()
         self._reader.execute("PRAGMA query_only = ON")
 
@@ -170,7 +172,7 @@ class SqliteStore:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
         try:
             with closing(sqlite3.connect(self._path, timeout=_BUSY_S)) as connection:
-                self._version(connection)
+                version_of(connection)
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
 
@@ -232,8 +234,7 @@ class SqliteStore:
         return SqliteTransaction(self, self._writer)
 
     async def _begin(self, writer: sqlite3.Connection) -> None:
-        # Another process may be writing. Waiting inside SQLite would stop the event loop, so we ask again.
-        writer.execute("PRAGMA busy_timeout = 0")
+        # Another process may be writing: we ask again.
         waited, pause = 0.0, 0.0005
         while True:
             try:
@@ -291,19 +292,11 @@ class SqliteStore:
 
     async def pending(self) -> list[str]:
         assert self._reader is not None
-        done = self._version(self._reader)
+        done = version_of(self._reader)
         known = load_migrations(self.dialect)
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
         return [name for number, name, _ in known if number > done]
-
-    def _version(self, connection: sqlite3.Connection) -> int:
-        tables = {row[0] for row in connection.execute(QUERIES["tables"])}
-        if "holdfast_schema" not in tables:
-            if tables:
-                raise SchemaUnknown("the database has tables, but not Holdfast's")
-            return 0
-        return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
 
     async def migrate(self, now: int) -> list[str]:
         assert self._writer is not None
@@ -313,7 +306,7 @@ class SqliteStore:
         for number, name, migration in load_migrations(self.dialect):
             await self._begin(self._writer)
             with closing(self._writer.cursor()) as cursor:
-                if self._version(self._writer) < number:
+                if version_of(self._writer) < number:
                     for statement in _statements(migration):
                         cursor.execute(statement)
                     cursor.execute(QUERIES["insert_schema"], (number, now))
@@ -352,6 +345,16 @@ def _statements(text: str) -> list[str]:
             found.append(current)
             current = ""
     return found
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Which schema a database has; none if it is empty. Raises SchemaUnknown if it is somebody else's."""
+    tables = {row[0] for row in connection.execute(QUERIES["tables"])}
+    if "holdfast_schema" not in tables:
+        if tables:
+            raise SchemaUnknown("the database has tables, but not Holdfast's")
+        return 0
+    return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
 
 
 def path_of(url: str) -> str:

@@ -1,4 +1,4 @@
-"""What a pool asks of those who sign up, and whether an answer is one.
+"""What a pool asks of those who sign up. Whether an answer is one is a rule: see `core.answers`.
 
 Law: a question is plain data with these fields and no others, so that whoever shows it needs no more rules:
 
@@ -9,22 +9,20 @@ Law: a question is plain data with these fields and no others, so that whoever s
     help       a sentence more, for those who wonder
     choices    of a choice: what can be chosen
     min, max   of a number: from and to
-
-Answers decide nothing: neither seats nor order depend on them, and no log keeps them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
+from holdfast.core.answers import Question, is_number
 from holdfast.core.refusals import Refusal, invalid
 
 KINDS: Final = ("text", "choice", "checkbox", "number")
 QUESTIONS_MAX: Final = 50
 CHOICES_MAX: Final = 100
-TEXT_MAX: Final = 2_000
 _KEY: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}")
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": (),
@@ -32,8 +30,6 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "checkbox": (),
     "number": ("min", "max"),
 }
-
-Question = Mapping[str, Any]
 
 
 def checked(questions: object) -> tuple[dict[str, Any], ...] | Refusal:
@@ -85,7 +81,7 @@ def _wrong_choices(question: Question, where: str) -> Refusal | None:
 def _wrong_limits(question: Question, where: str) -> Refusal | None:
     for name in ("min", "max"):
         limit = question.get(name)
-        if limit is not None and not _is_number(limit):
+        if limit is not None and not is_number(limit):
             return invalid(f"{where}.{name}", f"{name} must be a number.")
     least, most = question.get("min"), question.get("max")
     if least is not None and most is not None and least > most:
@@ -100,74 +96,3 @@ def _whole(question: Question) -> dict[str, Any]:
     if kind == "choice":
         whole["choices"] = list(question["choices"])
     return whole | {name: question.get(name) for name in _FIELDS[kind] if name != "choices"}
-
-
-def wrong_answer(questions: Sequence[Question], answers: Mapping[str, Any]) -> Refusal | None:
-    """The first thing wrong with these answers. Where nothing is asked, anything may be said."""
-    if not questions:
-        return None
-    known = {question.get("key") for question in questions}
-    for key in answers:
-        if key not in known:
-            return invalid(f"answers.{key}", f"There is no question {key!r} here.")
-    for question in questions:
-        if problem := problem_of(question, answers.get(question["key"])):
-            return invalid(f"answers.{question['key']}", f"{question['title']}: {_SENTENCES[problem]}")
-    return None
-
-
-def problem_of(question: Question, answer: object) -> str:
-    """What is wrong with one answer: missing, not_text, too_long, not_offered, not_yes_or_no, not_a_number,
-    too_small or too_large; nothing if it is fine."""
-    unticked = answer is False and question["kind"] == "checkbox"
-    if answer is None or unticked or (isinstance(answer, str) and not answer.strip()):
-        return "missing" if question["required"] else ""
-    return _CHECKS[question["kind"]](question, answer)
-
-
-def _text(question: Question, answer: object) -> str:
-    if not isinstance(answer, str):
-        return "not_text"
-    return "too_long" if len(answer) > TEXT_MAX else ""
-
-
-def _choice(question: Question, answer: object) -> str:
-    return "" if isinstance(answer, str) and answer in question["choices"] else "not_offered"
-
-
-def _checkbox(question: Question, answer: object) -> str:
-    return "" if isinstance(answer, bool) else "not_yes_or_no"
-
-
-def _number(question: Question, answer: object) -> str:
-    if not _is_number(answer):
-        return "not_a_number"
-    value: Any = answer
-    if question.get("min") is not None and value < question["min"]:
-        return "too_small"
-    return "too_large" if question.get("max") is not None and value > question["max"] else ""
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return value == value and abs(value) <= 10**15
-
-
-_CHECKS: Final[Mapping[str, Callable[[Question, object], str]]] = {
-    "text": _text,
-    "choice": _choice,
-    "checkbox": _checkbox,
-    "number": _number,
-}
-
-_SENTENCES: Final[Mapping[str, str]] = {
-    "missing": "this must be answered.",
-    "not_text": "the answer must be text.",
-    "too_long": f"the answer must have at most {TEXT_MAX} characters.",
-    "not_offered": "the answer must be one of the choices.",
-    "not_yes_or_no": "the answer must be true or false.",
-    "not_a_number": "the answer must be a number.",
-    "too_small": "the number is too small.",
-    "too_large": "the number is too large.",
-}

@@ -4,12 +4,13 @@ Law: what is said comes from the log alone. A step's code and reason never chang
 sentence may be put better.
 
     codes    joined held confirmed offered promoted claimed declined lapsed extended changed
-             expired cancelled closed moved demoted passed_over
+             expired cancelled closed moved put_back demoted passed_over
     reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours
              attempts_used_up
              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
              of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
-             of promoted: held confirmed; of offered: staff; of confirmed: waiting; of expired: not_confirmed
+             of promoted: held confirmed; of put_back: held confirmed waiting; of offered: staff
+             of confirmed: waiting; of expired: not_confirmed
 """
 
 from __future__ import annotations
@@ -251,6 +252,17 @@ def _moved(known: _Known, event: e.Moved, by: str) -> Told:
     return "moved", "", f"{_who(by)} moved you from #{event.was} to #{event.position}{why}."
 
 
+def _put_back(known: _Known, event: e.PutBack, by: str) -> Told:
+    known.state, known.place = event.state, event.place
+    why = f" ({event.why})" if event.why else ""
+    if event.state == WAITING:
+        known.round = known.attempts = 0
+        return "put_back", WAITING, f"Staff put you back in line, as #{event.position}{why}."
+    hold = "" if event.expires_at is None else f", held for {span(event.expires_at - event.at)}"
+    what = _seats(known.quantity, event.units)
+    return "put_back", event.state, f"Staff gave you {what} again{hold}{why}."
+
+
 def _demoted(known: _Known, event: e.Demoted, by: str) -> Told:
     if event.part == known.number:
         known.state = CLOSED
@@ -276,6 +288,7 @@ _TELL: Final[Mapping[type[Any], Callable[[_Known, Any, str], Told]]] = {
     e.Cancelled: _cancelled,
     e.Closed: _closed,
     e.Moved: _moved,
+    e.PutBack: _put_back,
     e.Demoted: _demoted,
 }
 

@@ -1,0 +1,64 @@
+"""`python3 dev.py sim`: plays seeds, and says which of them broke a promise."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections import Counter
+from contextlib import nullcontext
+
+from sim.run import Outcome, run_seed
+from testbed.postgres import TemporaryPostgres, fresh_database
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="sim", description=__doc__)
+    parser.add_argument("seed", nargs="?", type=int, help="play this seed alone")
+    parser.add_argument("--seconds", type=float, default=60.0, help="play one seed after another for so long")
+    parser.add_argument("--first", type=int, default=1, help="the seed to begin with")
+    parser.add_argument("--steps", type=int, default=300, help="how long a seed is")
+    parser.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite")
+    said = parser.parse_args()
+    # What fails here is made to fail; the service would tell of each.
+    logging.getLogger("holdfast").setLevel(logging.CRITICAL if said.seed is None else logging.INFO)
+    server = TemporaryPostgres() if said.store == "postgres" else nullcontext()
+    with server as found:
+        url = found.url if found is not None else None
+        if said.seed is not None:
+            return _tell([_one(said.seed, said.steps, url)])
+        played, until, seed = [], time.monotonic() + said.seconds, said.first
+        while time.monotonic() < until:
+            played.append(_one(seed, said.steps, url))
+            seed += 1
+        return _tell(played)
+
+
+def _one(seed: int, steps: int, server: str | None) -> Outcome:
+    if server is None:
+        outcome = run_seed(seed, steps)
+    else:
+        with fresh_database(server) as url:
+            outcome = run_seed(seed, steps, url)
+    for sentence in outcome.wrong:
+        print(f"seed {seed}: {sentence}", flush=True)
+    return outcome
+
+
+def _tell(played: list[Outcome]) -> int:
+    faults: Counter[str] = sum((it.faults for it in played), Counter())
+    broken = [it.seed for it in played if it.wrong]
+    print(
+        f"{len(played):,} seeds: {sum(it.commands for it in played):,} commands, "
+        f"{sum(it.entries for it in played):,} log entries, {sum(it.messages for it in played):,} messages, "
+        f"{sum(it.kills for it in played):,} nodes killed, {faults.total():,} faults"
+    )
+    for what, count in faults.most_common():
+        print(f"  {count:>9,}  {what}")
+    print(f"Broken: {', '.join(map(str, broken))}" if broken else "Every promise held.")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""`holdfast backup` and `holdfast restore`: a copy of a SQLite database, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import desk
+from holdfast.cli.options import Database, Json, examples
+from holdfast.cli.words import clean
+
+if TYPE_CHECKING:
+    from holdfast.verify import Report
+
+_OTHERS = "PostgreSQL has tools of its own for this, such as pg_dump and pg_restore: see docs/howto/backup.md"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=examples("holdfast backup monday.db", "holdfast backup monday.db --json"))(backup)
+    app.command(epilog=examples("holdfast restore monday.db", "holdfast restore monday.db --replace"))(
+        restore
+    )
+
+
+def backup(
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="The file to make; it must not be there yet.")],
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Copy a SQLite database while it is in use.
+
+    The copy is of one moment, and nobody waits for it. It is checked as holdfast verify checks, and it is a
+    database like any other. The secret for links goes along, in a file beside it, unless
+    HOLDFAST_SECRET is set. Exit code 1 if a promise does not hold; the copy is kept all the same.
+    """
+    from holdfast.store.sqlite.backup import back_up
+
+    _copied(lambda: back_up(_file_of(database), to))
+    _tell(to, as_json, f"Backed up to {to}")
+
+
+def restore(
+    backup: Annotated[Path, typer.Argument(metavar="FILE", help="What holdfast backup has made.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Move the database that is there aside, and keep it.")
+    ] = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Put a backup in the place of a SQLite database.
+
+    Stop the service first. What happened after the backup was made is not in it.
+    """
+    from holdfast.store.sqlite.backup import restore as put_back
+
+    target = _file_of(database, there=False)
+    if not backup.is_file():
+        desk.fail(f"there is no file {backup}", desk.WRONG)
+    aside = _aside(target) if replace and target.exists() else None
+    if target.exists() and aside is None:
+        desk.fail(f"{target} is there already: --replace moves it aside", desk.WRONG)
+    _copied(lambda: put_back(backup, target, aside))
+    kept = f"; what was there is now {aside}" if aside else ""
+    _tell(target, as_json, f"Restored {target} from {backup}{kept}")
+
+
+def _file_of(database: str | None, *, there: bool = True) -> Path:
+    from holdfast.config import database_url
+    from holdfast.store.sqlite.store import path_of
+
+    url = database_url(database)
+    if not url.startswith("sqlite:///"):
+        desk.fail(_OTHERS, desk.WRONG)
+    if there:
+        desk.must_exist(url)
+    return Path(path_of(url))
+
+
+def _aside(database: Path) -> Path:
+    from holdfast.clock import SystemClock, to_datetime
+
+    stamp = to_datetime(SystemClock().now()).strftime("%Y%m%dT%H%M%S")
+    name = f"{database.name}.before-{stamp}"
+    paths = (database.with_name(f"{name}-{n}" if n else name) for n in count())
+    return next(path for path in paths if not path.exists())
+
+
+def _copied(copy: Callable[[], None]) -> None:
+    from holdfast.errors import HoldfastError, SettingsWrong
+
+    try:
+        copy()
+    except SettingsWrong as error:
+        desk.fail(str(error), desk.WRONG)
+    except (HoldfastError, OSError) as error:
+        desk.fail(str(error), desk.UNAVAILABLE)
+
+
+def _tell(copy: Path, as_json: bool, done: str) -> None:
+    report = _checked(copy)
+    if as_json:
+        desk.say(desk.encoded({"file": str(copy), "report": report}))
+    elif report is None:
+        later = "It is of an earlier version and was not checked; holdfast migrate brings it up to date."
+        desk.say(f"{clean(done)}. {later}")
+    else:
+        desk.say("\n".join(clean(line) for line in f"{done}.\n{report}".splitlines()))
+    if report is not None and not report.whole:
+        raise typer.Exit(desk.REFUSED)
+
+
+def _checked(copy: Path) -> Report | None:
+    """What verify says of the copy; nothing if this version cannot read it yet."""
+    import asyncio
+
+    from holdfast.errors import HoldfastError
+    from holdfast.store.sqlite.store import SqliteStore
+    from holdfast.verify import verify
+
+    async def look() -> Report | None:
+        store = SqliteStore(str(copy))
+        await store.open()
+        try:
+            return None if await store.pending() else await verify(store)
+        finally:
+            await store.close()
+
+    try:
+        return asyncio.run(look())
+    except HoldfastError as error:
+        desk.fail(str(error), desk.UNAVAILABLE)

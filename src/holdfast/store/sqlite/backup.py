@@ -1,0 +1,140 @@
+"""Copies of a SQLite database: taken while others write to it, and put back when nobody has it open.
+
+A copy is a database like any other: one file, with the secret for links in a file beside it. It gets its name
+when it is whole, so a file of that name is never half a backup.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+from holdfast.errors import Busy, SchemaUnknown, SettingsWrong, Unavailable
+from holdfast.store.sqlite.store import version_of
+
+_SECRET: Final = ".secret"  # noqa: S105  # the end of a file's name
+_BUSY_S: Final = 10.0
+
+
+def back_up(database: Path, to: Path) -> None:
+    """Copy a database as it is at this moment. Raises SettingsWrong if there is something of that name."""
+    _must_be_new(to)
+    draft = _draft(to)
+    try:
+        _copy(database, draft)
+        _copy_secret(database, to)
+        draft.rename(to)
+        _flush(to.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def restore(backup: Path, database: Path, aside: Path | None = None) -> None:
+    """Put a backup in the place of a database; what is there now is moved aside, if one says where to.
+
+    Raises SettingsWrong if something is there and nobody said where to, and Busy if somebody has it open.
+    """
+    if aside is None:
+        _must_be_new(database)
+    else:
+        _must_be_new(aside)
+        _must_be_idle(database)
+    draft = _draft(database)
+    try:
+        # Whole and on disk before anything is moved.
+        _copy(backup, draft)
+        _must_be_ours(draft, backup)
+        if aside is not None:
+            _copy_secret(database, aside)
+            database.rename(aside)
+        _copy_secret(backup, database)
+        draft.rename(database)
+        _flush(database.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _copy(source: Path, draft: Path) -> None:
+    # It holds names and contacts: nobody but its owner may read it, from the first byte on.
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    try:
+        with (
+            closing(
+                sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=_BUSY_S)
+            ) as old,
+            closing(sqlite3.connect(draft)) as new,
+        ):
+            # All pages at once, which is one moment: in pieces, each write of others would begin it anew.
+            old.backup(new, pages=-1)
+            # One file, without a log ahead of it.
+            new.execute("PRAGMA journal_mode = DELETE")
+            new.execute("PRAGMA synchronous = FULL")
+            found = [row[0] for row in new.execute("PRAGMA integrity_check")]
+    except sqlite3.Error as error:
+        raise Unavailable(f"SQLite cannot copy {source}: {error}") from error
+    if found != ["ok"]:
+        raise Unavailable(f"SQLite finds {source} damaged: {found[0]}")
+    _flush(draft)
+
+
+def _copy_secret(database: Path, to: Path) -> None:
+    """The secret for links goes along: without it every link that was sent would be dead."""
+    source, target = _beside(database), _beside(to)
+    if not source.exists():
+        return
+    draft = _draft(target)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with source.open("rb") as secret:
+            shutil.copyfileobj(secret, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(target)
+
+
+def _must_be_new(path: Path) -> None:
+    if path.exists():
+        raise SettingsWrong(f"{path} is there already")
+    if not path.parent.is_dir():
+        raise SettingsWrong(f"there is no folder {path.parent}")
+
+
+def _must_be_ours(draft: Path, backup: Path) -> None:
+    with closing(sqlite3.connect(draft)) as connection:
+        if not version_of(connection):
+            raise SchemaUnknown(f"{backup} is not a database of Holdfast")
+
+
+def _must_be_idle(database: Path) -> None:
+    # SQLite leaves the log ahead of the file only for who is alone, and copies what is in it first.
+    try:
+        with closing(sqlite3.connect(database, timeout=0)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise Unavailable(f"SQLite cannot open {database}: {error}") from error
+        raise Busy(f"somebody has {database} open: stop the service first") from error
+    except sqlite3.DatabaseError:
+        # Damaged beyond reading, which may be why it is replaced; its log goes with it.
+        for end in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                database.with_name(database.name + end).unlink()
+
+
+def _beside(database: Path) -> Path:
+    return database.with_name(database.name + _SECRET)
+
+
+def _draft(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,166 @@
+"""A copy while people book, the way back, and PostgreSQL by its own tools."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast.config import make_store
+from holdfast.store.queries import load_migrations
+from holdfast.verify import Report, verify
+from testbed.postgres import find_binaries, fresh_database
+from tests.cli.conftest import Cli
+from tests.database import sqlite_file
+
+
+@pytest.fixture
+def cli(sqlite_url: str) -> Cli:
+    return Cli(sqlite_url)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return tmp_path / "monday.db"
+
+
+async def looked_at(url: str) -> Report:
+    store = make_store(url)
+    await store.open()
+    try:
+        return await verify(store)
+    finally:
+        await store.close()
+
+
+def test_what_was_backed_up_comes_back_and_what_was_there_is_kept(cli: Cli, copy: Path) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    ann = cli.book("yoga", "Ann")
+    link = cli.json("booking", ann)["edit_token"]
+    said = cli("backup", str(copy))
+    assert said == f"Backed up to {copy}.\nAll promises hold: 1 pool, 1 booking, 2 log entries"
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert {it.name for it in copy.parent.glob("monday*")} == {"monday.db", "monday.db.secret"}
+    cli.book("yoga", "Bea")
+    database = Path(sqlite_file(cli.url))
+    database.with_name(database.name + ".secret").write_text("lost and made anew\n")
+    assert cli.json("booking", ann)["edit_token"] != link
+    said = cli("restore", str(copy), code=2)
+    said = cli("restore", str(copy), "--replace")
+    assert said.startswith(f"Restored {database} from {copy}; what was there is now {database}.before-")
+    assert said.endswith("All promises hold: 1 pool, 1 booking, 2 log entries")
+    assert [it["reference"] for it in cli.json("bookings", "yoga")] == [ann]
+    assert cli.json("booking", ann)["edit_token"] == link
+    (aside,) = (it for it in database.parent.glob("*.before-*") if it.suffix != ".secret")
+    assert len(Cli(f"sqlite:///{aside}").json("bookings", "yoga")) == 2
+
+
+async def test_a_copy_that_is_made_while_people_book_is_of_one_moment(cli: Cli, copy: Path) -> None:
+    """Every party that the copy knows was answered or under way, and all promises hold in it."""
+    async with Holdfast.open(cli.url) as hf:
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 10**6}))
+        answered = 0
+
+        async def book(caller: int) -> None:
+            nonlocal answered
+            while not done.is_set():
+                granted(await hf.book("gig", f"party-{caller}-{answered}"))
+                answered += 1
+
+        done = asyncio.Event()
+        callers = [asyncio.create_task(book(n)) for n in range(16)]
+        while answered < 500:
+            await asyncio.sleep(0.01)
+        before = answered
+        said = await asyncio.to_thread(cli, "backup", str(copy))
+        during = answered
+        done.set()
+        await asyncio.gather(*callers)
+    assert "All promises hold" in said
+    assert during > before, "nobody waits for a backup"
+    report = await looked_at(f"sqlite:///{copy}")
+    assert report.whole
+    assert before <= report.bookings <= during + len(callers)
+
+
+def test_nothing_is_overwritten_or_taken_from_under_a_running_service(cli: Cli, copy: Path) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    copy.write_text("precious")
+    cli("backup", str(copy), code=2)
+    assert copy.read_text() == "precious"
+    copy.unlink()
+    cli("backup", str(copy))
+
+    async def while_open() -> None:
+        async with Holdfast.open(cli.url):
+            await asyncio.to_thread(cli, "restore", str(copy), "--replace", code=3)
+
+    asyncio.run(while_open())
+    assert not list(copy.parent.glob("*.before-*"))
+    assert not list(copy.parent.glob("*.part"))
+
+
+def test_what_is_no_backup_is_refused_and_the_database_stays(cli: Cli, copy: Path) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    cli("restore", str(copy), code=2)
+    copy.write_text("no database at all, but long enough to be looked at" * 40)
+    cli("restore", str(copy), "--replace", code=3)
+    copy.unlink()
+    with closing(sqlite3.connect(copy)) as theirs:
+        theirs.execute("CREATE TABLE customers (name TEXT)")
+    cli("restore", str(copy), "--replace", code=3)
+    assert cli.json("pool", "show", "yoga")["key"] == "yoga"
+
+
+def test_a_damaged_copy_is_noticed(cli: Cli, copy: Path) -> None:
+    """The control: a copy whose pages were spoilt on the way is not put in anybody's place."""
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    for name in ("Ann", "Bea", "Cyd"):
+        cli.book("yoga", name)
+    cli("backup", str(copy))
+    with closing(sqlite3.connect(copy)) as file:
+        file.execute("DELETE FROM log WHERE seq = 2")
+        file.commit()
+    assert "Restored" in cli("restore", str(copy), "--replace", code=1)
+    content = bytearray(copy.read_bytes())
+    content[8192:20480] = bytes(12288)
+    copy.write_bytes(content)
+    cli("restore", str(copy), "--replace", code=3)
+
+
+def test_a_backup_of_an_earlier_version_can_be_made_before_the_upgrade(
+    cli: Cli, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr("holdfast.store.sqlite.store.load_migrations", lambda of: load_migrations(of)[:1])
+        cli("migrate")
+    said = cli("backup", str(copy))
+    assert "of an earlier version" in said
+    assert "Applied" in Cli(f"sqlite:///{copy}")("migrate")
+
+
+async def test_postgres_comes_back_by_its_own_tools(
+    postgres_url: str, postgres_server_url: str, copy: Path
+) -> None:
+    """As the guide says: pg_dump while people book, pg_restore into an empty database, verify."""
+    async with Holdfast.open(postgres_url) as hf:
+        granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
+        ann = granted(await hf.book("yoga", "Ann"))
+        granted(await hf.book("yoga", "Bea"))
+    tools = find_binaries()
+    subprocess.run([tools / "pg_dump", "--format=custom", f"--file={copy}", postgres_url], check=True)
+    with fresh_database(postgres_server_url) as other:
+        into = ["--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={other}"]
+        subprocess.run([tools / "pg_restore", *into, copy], check=True)
+        report = await looked_at(other)
+        assert report.whole
+        assert report.bookings == 2
+        async with Holdfast.open(other) as hf:
+            assert granted(await hf.booking(ann.edit_token or "")).id == ann.id
+    assert "pg_dump" in Cli(postgres_url)("backup", str(copy), code=2)
