@@ -64,6 +64,7 @@ async def story(hf: Told) -> None:
     await hf.move(dan.id, "front", why="was here first")
     await hf.move(cyd.id, after=dan.id)
     await hf.cancel(bea.id)
+    await hf.put_back("nobody")
     offered = await hf.booking(dan.id, secret=True)
     await hf.decline(offered.offer.token)
     offered = await hf.booking(cyd.id, secret=True)
