@@ -1,4 +1,4 @@
-"""What keeps a database in order: hand out and bring in, forget a person, prune."""
+"""What keeps a database in order: hand out and bring in, and forget a person."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ import msgspec
 from holdfast import inputs
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
-from holdfast.keeping import erasure, exports, imports, persons, pruning
+from holdfast.keeping import erasure, exports, imports, persons
 from holdfast.keeping.imports import Asked, Imported, RowDone, RowError
 from holdfast.keeping.persons import PersonRecord
-from holdfast.keeping.pruning import Pruned
 from holdfast.once import answered, keep
 from holdfast.people_commands import PeopleCommands
+from holdfast.retention_commands import RetentionCommands
 from holdfast.shapes import Booking, Outcome
 from holdfast.store import rows
 
-# Idempotency keys are promised for a day, and what is younger is not over for long.
-_YOUNGEST_S: Final = 24 * 3600
 _AT_ONCE: Final = 200
 _NAMED_MAX: Final = 100
 
@@ -37,7 +35,7 @@ class Erasure(msgspec.Struct, frozen=True):
     dry_run: bool = False
 
 
-class KeepingCommands(PeopleCommands, Door):
+class KeepingCommands(PeopleCommands, RetentionCommands, Door):
     """The commands of keeping."""
 
     async def export_csv(self, pool: str, what: str = "bookings") -> str | Refusal:
@@ -179,30 +177,6 @@ class KeepingCommands(PeopleCommands, Door):
                 elif isinstance(refused := await self.cancel(booking.id, by=by), Refusal):
                     return refused
         return _still_open(still_open) if still_open else None
-
-    async def prune(self, older_than_s: int, *, dry_run: bool = False) -> Pruned | Refusal:
-        """Take people's names, contacts and answers from what has been over for so long; forget old keys.
-
-        A booking is over when it has ended, or when what it is for has begun. Rows and the log stay.
-        """
-        try:
-            age = inputs.whole(older_than_s, "older_than_s", _YOUNGEST_S, 10**10) * 1000
-            dry_run = inputs.flag(dry_run, "dry_run") or self._rehearses
-        except inputs.Bad as bad:
-            return bad.refusal
-        before = self.clock.now() - age
-        bookings = messages = 0
-        for pool_id in await persons.pools_of(self.store, self.org):
-            after: int | None = 0
-            while after is not None:
-                prune = partial(pruning.prune_page, pool_id=pool_id, before=before, after=after)
-                page = await self.engine.keep(pool_id, prune, dry_run=dry_run)
-                bookings, messages, after = bookings + page.bookings, messages + page.messages, page.after
-        keys = await pruning.prune_keys(self.store, before)
-        if not dry_run:
-            await self.engine.forget_requests(before)
-            await self.store.wipe()
-        return Pruned(bookings, messages, keys, dry_run)
 
 
 def _told(row: Asked, answer: Booking | Outcome | Refusal) -> RowDone | RowError:

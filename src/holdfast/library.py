@@ -115,6 +115,9 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
         target = max(target, moment or 0)
         stuck_at: Instant | None = None
         while True:
+            if self.outbox is not None:
+                # What is in hand must be handed over first: it would seem to have been left lying for long.
+                await self.outbox.send_due()
             found = await self._next_instant()
             if found is None or found > target:
                 break

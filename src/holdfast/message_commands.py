@@ -39,7 +39,7 @@ class MessageCommands(WebhookCommands):
         if key is None or not found:
             return unknown("message", message)
         told = await self.store.reader().rows("deliveries_of", *key)
-        return records.message_fate(found[0], told)
+        return records.message_fate(found[0], told, await self.store.reader().rows("dismissal_of", *key))
 
     async def messages_about(self, booking: str) -> list[Message] | Refusal:
         """What a booking's party was told, and staff about it, in order."""
@@ -49,7 +49,7 @@ class MessageCommands(WebhookCommands):
         return [records.message(row) for row in await self.store.reader().rows("messages_about", *key)]
 
     async def dead_letters(self, *, after: str | None = None, limit: int = 100) -> list[Message] | Refusal:
-        """The messages of this org that were given up, from behind one of them."""
+        """The messages of this org that were given up and not dismissed, from behind one of them."""
         from holdfast.messages.notice import key_of
 
         key = _ANYWHERE if after is None else key_of(after)
@@ -61,6 +61,30 @@ class MessageCommands(WebhookCommands):
     async def replay(self, message: str, *, idempotency_key: str | None = None) -> MessageFate | Refusal:
         """Send a dead letter again, to those who were not reached."""
         return await self._again(message, None, ("replay", message), idempotency_key)
+
+    async def dismiss(
+        self, message: str, *, by: str = "staff", idempotency_key: str | None = None
+    ) -> MessageFate | Refusal:
+        """Put a dead letter away: it needs nobody any more. It stays as it is, and can still be replayed."""
+        from holdfast.messages.notice import key_of
+
+        try:
+            inputs.text(by, "by")
+        except inputs.Bad as bad:
+            return bad.refusal
+        known, place = await self.message(message), key_of(message)
+        if isinstance(known, Refusal) or place is None:
+            return known
+        now = self.clock.now()
+
+        async def work(tx: Transaction) -> str | Refusal:
+            made = await tx.rows("dismiss_message", *place, by, now)
+            if not made and not await tx.rows("dismissal_of", *place):
+                return Refusal("not_possible", f"A message that is {known.state} cannot be dismissed.")
+            return message
+
+        answer = await once(self.store, self.org, idempotency_key, ("dismiss", message), now, work)
+        return answer if isinstance(answer, Refusal) else await self.message(message)
 
     async def replay_delivery(
         self, webhook: str, message: str, *, idempotency_key: str | None = None
@@ -91,6 +115,7 @@ class MessageCommands(WebhookCommands):
                 await tx.run("replay_deliveries", *place)
             else:
                 await tx.rows("replay_delivery", *place, target)
+            await tx.run("recall_message", *place)
             await tx.many("notify", [("messages",)])
             return message
 
@@ -180,6 +205,8 @@ class MessageCommands(WebhookCommands):
             return bad.refusal
         if notifier not in _NOTIFIERS:
             return invalid("notifier", f"notifier must be one of: {', '.join(_NOTIFIERS)}.")
+        if notifier == "apprise" and (refused := _wrong_service(address)):
+            return refused
         now = self.clock.now()
 
         async def work(tx: Transaction) -> str | Refusal:
@@ -214,3 +241,16 @@ class MessageCommands(WebhookCommands):
         finally:
             await tx.rollback()
         return bool(found)
+
+
+def _wrong_service(address: str) -> Refusal | None:
+    """Why staff cannot be told at this address of Apprise; it is looked at again when they are."""
+    from holdfast.notifiers.apprise.schemes import SCHEMES, allowed_besides, may_use, scheme_of
+
+    if may_use(scheme_of(address), allowed_besides()):
+        return None
+    listed = ", ".join(f"{scheme}://" for scheme in sorted(SCHEMES))
+    sentence = (
+        f"This service may not be used here. Those that may: {listed}; more by HOLDFAST_APPRISE_SCHEMES."
+    )
+    return invalid("address", sentence)

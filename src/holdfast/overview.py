@@ -122,7 +122,12 @@ class Overview(Lookups, MessageCommands, Door):
         found = {tuple(row[:3]): row for row in await reader.each("messages_by_key", keys)}
         for row in await reader.each("deliveries_by_key", keys):
             told.setdefault(tuple(row[:3]), []).append(row[3:])
-        return [records.message_fate(found[key], told.get(key, ())) for key in keys if key in found]
+        away = {tuple(row[:3]): [row[3:]] for row in await reader.each("dismissals_by_key", keys)}
+        return [
+            records.message_fate(found[key], told.get(key, ()), away.get(key, ()))
+            for key in keys
+            if key in found
+        ]
 
     async def bookings_by_id(self, names: Sequence[str]) -> dict[str, Booking]:
         """Some bookings of this org, by their ids."""

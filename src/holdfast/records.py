@@ -77,11 +77,19 @@ class Delivery(msgspec.Struct, frozen=True):
     error: str
 
 
+class Dismissal(msgspec.Struct, frozen=True):
+    """Who of staff put a dead letter away, and when."""
+
+    by: str
+    at: datetime
+
+
 class MessageFate(Message, frozen=True):
     """A message, when it is due, and how it fared with each of its targets."""
 
     due_at: datetime
     deliveries: tuple[Delivery, ...]
+    dismissed: Dismissal | None = None
 
 
 class Template(msgspec.Struct, frozen=True):
@@ -251,13 +259,14 @@ def message(row: Row) -> Message:
     )
 
 
-def message_fate(row: Row, deliveries: Sequence[Row]) -> MessageFate:
+def message_fate(row: Row, deliveries: Sequence[Row], dismissals: Sequence[Row]) -> MessageFate:
     told = tuple(
         Delivery(target, state, attempts, to_datetime(at), error)
         for target, state, attempts, at, error in deliveries
     )
     known = msgspec.structs.asdict(message(row))
-    return MessageFate(**known, due_at=to_datetime(row[9]), deliveries=told)
+    away = next((Dismissal(by, to_datetime(at)) for by, at in dismissals), None)
+    return MessageFate(**known, due_at=to_datetime(row[9]), deliveries=told, dismissed=away)
 
 
 def webhook_delivery(row: Row) -> WebhookDelivery:

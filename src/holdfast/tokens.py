@@ -64,6 +64,11 @@ def source(secret: str, address: str) -> str:
     return _mac(secret, "address", address)
 
 
+def attempt_name(secret: str, whose: str) -> str:
+    """A name for those whose attempts at a password are counted; it does not tell who they are."""
+    return _mac(secret, "attempt", whose)
+
+
 def form_token(secret: str, pool: str, name: str) -> str:
     """The token that goes with a form of ours for a pool; `name` says which form."""
     return f"{name}.{_mac(secret, 'form', f'{pool} {name}')}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,9 +20,13 @@ from holdfast.records import Webhook, WebhookDelivery, WebhookTest, webhook_deli
 from holdfast.store import rows
 from holdfast.store.base import Row, Transaction
 
+if TYPE_CHECKING:
+    from holdfast.notifiers.webhook.guard import Guard
+
 WEBHOOKS_MAX: Final = 50
 PAYLOADS: Final = ("full", "thin")
 _PLACE: Final = re.compile(r"([0-9]{1,15})-(p[0-9a-z]{13}-[0-9]{1,18}-[0-9]{1,9})")
+_LOOK_UP_S: Final = 3.0
 _LATEST: Final = (2**62, -1, -1, -1)
 _GONE: Final = Refusal("unknown", "There was no such.")
 
@@ -48,7 +53,9 @@ class WebhookCommands(Door):
         idempotency_key: str | None = None,
     ) -> Webhook | Refusal:
         """Tell a program of messages too: of all kinds, or of these."""
-        if found := _wrong(url, payload, kinds):
+        said = ("add_webhook", url, payload, list(kinds) if isinstance(kinds, list | tuple) else kinds)
+        found = _wrong(url, payload, kinds) or await self._leads_inside(url, idempotency_key, said)
+        if found:
             return found
         now = self.clock.now()
 
@@ -59,7 +66,6 @@ class WebhookCommands(Door):
             await tx.run("put_webhook", self.org, name, url, payload, rows.text(tuple(kinds)), 1, now)
             return name
 
-        said = ("add_webhook", url, payload, list(kinds))
         answer = await once(self.store, self.org, idempotency_key, said, now, work)
         return answer if isinstance(answer, Refusal) else await self.webhook(answer)
 
@@ -80,7 +86,36 @@ class WebhookCommands(Door):
             return _wrong(*told) or (row[0], told[0], told[1], rows.text(tuple(told[2])), *row[4:])
 
         said = ("change_webhook", webhook, url, payload, kinds)
+        if url is not None:
+            refused = _wrong(url, PAYLOADS[0], ()) or await self._leads_inside(url, idempotency_key, said)
+            if refused:
+                return refused
         return await self._put(webhook, said, idempotency_key, changed)
+
+    async def _leads_inside(self, url: str, key: str | None, said: Any) -> Refusal | None:
+        """Refuse an address that is none of the open internet, as far as that is known now.
+
+        A name that cannot be resolved today may be tomorrow. Where a name leads is looked at again before
+        anything is sent.
+        """
+        from holdfast.notifiers.base import Permanent, Undelivered
+
+        if await answered(self.store, self.org, key, said) is not None:
+            return None
+        try:
+            async with asyncio.timeout(_LOOK_UP_S):
+                await self._guard().resolve(url)
+        except Permanent:
+            return invalid("url", "A webhook goes to a public address, and this is none.")
+        except (Undelivered, TimeoutError):
+            return None
+        return None
+
+    def _guard(self) -> Guard:
+        from holdfast.notifiers.webhook.guard import Guard
+        from holdfast.outbox.settings import webhooks_to_private
+
+        return Guard(allows_private=webhooks_to_private())
 
     async def rotate_webhook(self, webhook: str, *, idempotency_key: str | None = None) -> Webhook | Refusal:
         """Give a webhook a new secret; the old one is good for nothing from now on."""
@@ -120,14 +155,12 @@ class WebhookCommands(Door):
     def _test_of(self, row: Row) -> tuple[Any, Any]:
         from holdfast.notifiers.base import Outgoing
         from holdfast.notifiers.webhook import WebhookNotifier
-        from holdfast.notifiers.webhook.guard import Guard
-        from holdfast.outbox.settings import webhooks_to_private
 
         name, now = ids.new_name("test"), self.clock.now()
         payload = {"type": "test", "timestamp": to_datetime(now).isoformat(), "data": {"webhook": row[0]}}
         secret = tokens.webhook_secret(self.secret, self.org, row[0], row[4])
         outgoing = Outgoing(name, "test", row[1], payload=payload, secret=secret, sent_at=now)
-        return outgoing, WebhookNotifier(Guard(allows_private=webhooks_to_private()))
+        return outgoing, WebhookNotifier(self._guard())
 
     async def deliveries(
         self, webhook: str, *, after: str | None = None, limit: int = 100

@@ -80,6 +80,17 @@ def test_pruning_says_what_it_does(cli: Cli) -> None:
     cli("pool", "create", "yoga", "--size", "1")
     assert cli("prune", "--older-than", "30d") == "Pruned 0 bookings, 0 messages and 0 idempotency keys."
     assert cli("prune", "--older-than", "30d", "--dry-run").startswith("Would prune 0 bookings")
+    assert cli("prune").startswith("No org has said for how long")
+    assert "kept for ever" in cli("retention", "show")
+    told = cli("retention", "set", "--people", "365d", "--messages", "1d", "--staff", "Olga")
+    assert "365 days after a booking is over" in told
+    assert "Said by                      staff:Olga" in told
+    assert cli.json("retention", "set", "--messages", "never", "--org", "theirs")["people_days"] is None
+    assert cli.json("retention", "set", "--messages", "90d")["people_days"] == 365
+    assert cli("prune", "--dry-run") == "default: Would prune 0 bookings, 0 messages and 0 idempotency keys."
+    assert cli.json("prune")["default"]["dry_run"] is False
+    for wrong in ("36h", "soon", "0d"):
+        cli("retention", "set", "--people", wrong, code=2)
     assert "older_than_s must be" in cli("prune", "--older-than", "1h", code=1)
     assert "'soon' is no length" in cli("prune", "--older-than", "soon", code=2)
 

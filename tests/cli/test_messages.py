@@ -33,11 +33,23 @@ def test_what_is_due_is_sent_and_a_dead_letter_replayed(cli: Cli, monkeypatch: p
         assert "550 5.1.1 no such mailbox" in cli("message", "dead")
         assert cli("message", "show", dead["id"]).startswith("confirmed to party: dead, 1 try\nemail  dead")
         server.answers.clear()
+        assert cli("message", "dismiss", dead["id"], "--staff", "Eve").startswith("Dismissed.")
+        assert cli("message", "dead") == "No messages."
+        shown = cli("message", "show", dead["id"])
+        assert shown.startswith("confirmed to party: dead, 1 try, dismissed by staff:Eve\nemail  dead")
+        assert cli("message", "replay", dead["id"]) == "1 message will be sent again."
+        assert cli.json("message", "show", dead["id"])["dismissed"] is None
+        assert cli("outbox", "--once") == "1 message tried."
+        cli.book("yoga", "Bea", "--email", "bea@example.org")
+        server.answers["bea@example.org"] = "550 5.1.1 no such mailbox"
+        assert cli("outbox", "--once") == "1 message tried."
+        server.answers.clear()
         assert cli("message", "replay", "--all") == "1 message will be sent again."
         assert cli("outbox", "--once") == "1 message tried."
-        assert len(server.letters) == 1
+        assert len(server.letters) == 2
     assert cli("message", "dead") == "No messages."
-    assert "refused (not_possible)" in cli("message", "replay", dead["id"], code=1)
+    for act in ("replay", "dismiss"):
+        assert "refused (not_possible)" in cli("message", act, dead["id"], code=1)
     assert "sent" in cli("message", "list", "yoga")
     assert "refused (unknown)" in cli("message", "show", "nonsense", code=1)
     for wrong in (("message", "replay"), ("message", "replay", "x", "--all")):
@@ -57,7 +69,7 @@ def test_words_are_shown_and_changed(cli: Cli) -> None:
     assert cli("message", "say", "offer", "subject") == "These were Holdfast's words already."
 
 
-def test_programs_and_staff_are_told(cli: Cli) -> None:
+def test_programs_and_staff_are_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
     secret = cli("webhook", "add", "https://example.org/in", "--kind", "offer").splitlines()[-1]
     assert secret.startswith("whsec_")
@@ -69,7 +81,11 @@ def test_programs_and_staff_are_told(cli: Cli) -> None:
     assert "thin, all kinds." in cli("webhook", "change", webhook["id"], "--kind", "all")
     assert cli.json("webhook", "change", webhook["id"], "--full", "--kind", "joined")["kinds"] == ["joined"]
     assert "refused (invalid)" in cli("webhook", "change", webhook["id"], "--kind", "song", code=1)
-    cli("webhook", "change", webhook["id"], "--url", "https://127.0.0.1/")
+    inner = ("webhook", "change", webhook["id"], "--url", "https://127.0.0.1/")
+    assert "refused (invalid): A webhook goes to a public address" in cli(*inner, code=1)
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    cli(*inner)
+    monkeypatch.delenv("HOLDFAST_WEBHOOKS_TO_PRIVATE")
     assert "failed: the address is not a public one" in cli("webhook", "test", webhook["id"])
     assert cli("webhook", "deliveries", webhook["id"]) == "Nothing was sent there."
     assert "refused (unknown)" in cli("webhook", "replay", webhook["id"], "p0000000000000-1-0", code=1)

@@ -170,6 +170,15 @@ def test_who_could_not_be_reached_is_told_of_and_sent_to_again(
     assert "ann at nowhere" in plain(page)
     messages = desk.look(f"/console/pools/{ann['pool']}/messages")
     assert "Given up" in plain(messages)
+    (away,) = [it for it in desk.actions("/console/needs") if it.endswith("/dismiss")]
+    assert desk.press("/console/needs", away) == "/console/needs?told=dismissed"
+    assert "Put away" in plain(desk.look("/console/needs?told=dismissed"))
+    assert "Nothing needs you" in plain(desk.look("/console/needs"))
+    letter = away.split("/")[-2]
+    assert admin.ask("GET", f"/v1/messages/{letter}")["dismissed"]["by"] == "staff:Sam"
+    again = f"/console/messages/{letter}/replay"
+    assert desk.submit(again, {"csrf": desk.csrf()}) == "/console/needs?told=replayed"
+    admin.advance(1)
     (replay,) = [it for it in desk.actions("/console/needs") if it.endswith("/replay")]
     assert desk.press("/console/needs", replay) == "/console/needs?told=replayed"
     unknown = f"/console/messages/{ann['pool']}-999-0/replay"

@@ -99,13 +99,20 @@ def test_a_program_keeps_and_tells(server: Server, admin: Admin) -> None:
         assert granted(hf.export_bookings("kept")).count("\r\n") == 3
         assert "dora" in granted(hf.export_line("kept"))
         assert granted(hf.org_stats()).pools >= 1
+        newest = granted(hf.history("kept", topic="signups", limit=1))
+        assert (newest.items[0].event, newest.next) == ("Joined", str(newest.items[0].seq))
+        assert granted(hf.history("kept", cursor=str(newest.next))).items[0].event == "Held"
+        assert granted(hf.numbers("kept", days=1)).points[-1].waiting == 1
+        assert granted(hf.set_retention(people_days=30, messages_days=None)).by == "staff:ops"
+        assert granted(hf.retention()).people_days == 30
         (told,) = granted(hf.messages("kept")).items
         assert told.booking == came.done[1].booking
         assert granted(hf.messages_about(told.booking)).items[0].id == told.id
         assert granted(hf.message(told.id)).kind == "joined"
         assert isinstance(hf.replay(told.id), Refusal)
+        assert isinstance(hf.dismiss(told.id), Refusal)
         assert granted(hf.dead_letters()).items == []
-        webhook = granted(hf.add_webhook("https://127.0.0.1/", kinds=["offer"]))
+        webhook = granted(hf.add_webhook("https://receiver.invalid/", kinds=["offer"]))
         assert granted(hf.webhook(webhook.id)).secret is None
         assert granted(hf.change_webhook(webhook.id, payload="thin", kinds=[])).kinds == ()
         assert granted(hf.rotate_webhook(webhook.id)).secret != webhook.secret

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import time
 from typing import Any
 
 import pytest
@@ -225,3 +226,27 @@ def test_who_still_waits_for_an_answer_is_not_forgotten_by_accident(admin: Clien
     assert reader.ask("DELETE", path, expect=403)
     assert admin.ask("DELETE", f"{path}?cancel=true")["bookings"] == 1
     assert admin.booking(held["id"])["state"] == "cancelled"
+
+
+def test_a_running_service_prunes_by_policy_every_day(admin: Client) -> None:
+    admin.pool("pruned", 5)
+    ann = admin.book("pruned", {"id": "ann", "name": "Ann", "contacts": {"email": "ann@example.org"}})
+    bea = admin.book("pruned", {"id": "bea", "name": "Bea"})
+    for it in (ann, bea):
+        admin.act(it["id"], "confirm")
+    admin.act(ann["id"], "cancel")
+    for wrong in ({}, {"people_days": 1}, {"people_days": 0, "messages_days": 1}, {"people_days": "1"}):
+        admin.ask("PUT", "/v1/retention", wrong, expect=422)
+    kept = admin.ask("PUT", "/v1/retention", {"people_days": 30, "messages_days": None})
+    assert admin.ask("GET", "/v1/retention")["people_days"] == kept["people_days"] == 30
+    admin.advance(29 * 86_400)
+    assert admin.booking(ann["id"])["party"]["name"] == "Ann"
+    admin.advance(2 * 86_400)
+    until = time.monotonic() + 60
+    while admin.booking(ann["id"])["party"]["name"]:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert admin.booking(ann["id"])["party"]["contacts"] == {}
+    assert admin.booking(bea["id"])["party"]["name"] == "Bea", "it is not over"
+    assert admin.ask("GET", "/v1/retention")["pruned_at"] is not None
+    admin.ask("PUT", "/v1/retention", {"people_days": None, "messages_days": None})

@@ -47,6 +47,11 @@ def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, publi
     keys = {pool["key"] for pool in public.ask("GET", "/v1/pools?limit=500")["items"]}
     assert "open-house" in keys
     assert "shut" not in keys
+    # Nor one by one: it is answered as a pool that is not there.
+    assert public.ask("GET", "/v1/pools/open-house")["key"] == "open-house"
+    hidden = public.ask("GET", "/v1/pools/shut", expect=404)
+    nowhere = public.ask("GET", "/v1/pools/nowhere", expect=404)
+    assert hidden == {**nowhere, "detail": nowhere["detail"].replace("nowhere", "shut")}
     mine = public.book("open-house", "ann")
     assert public.booking(mine["edit_token"])["state"] == "held"
     for name in (mine["id"], mine["reference"]):
@@ -98,6 +103,8 @@ def test_who_says_to_be_somebody_does_not_get_their_booking(admin: Client, publi
         ("GET", "/v1/pools", {"admin", "staff", "read", "public"}),
         ("GET", "/v1/pools/any/line", {"admin", "staff", "read"}),
         ("GET", "/v1/pools/any/log", {"admin", "staff", "read"}),
+        ("GET", "/v1/pools/any/history", {"admin", "staff", "read"}),
+        ("GET", "/v1/pools/any/numbers", {"admin", "staff", "read"}),
         ("GET", "/v1/bookings", {"admin", "staff", "read"}),
         ("GET", "/v1/stats", {"admin", "staff", "read"}),
         ("GET", "/v1/stream", {"admin", "staff", "read"}),
@@ -132,6 +139,9 @@ def test_who_says_to_be_somebody_does_not_get_their_booking(admin: Client, publi
         ("GET", "/v1/messages/any", {"admin", "staff", "read"}),
         ("GET", "/v1/dead-letters", {"admin", "staff", "read"}),
         ("POST", "/v1/messages/any/replay", {"admin", "staff"}),
+        ("POST", "/v1/messages/any/dismiss", {"admin", "staff"}),
+        ("GET", "/v1/retention", {"admin"}),
+        ("PUT", "/v1/retention", {"admin"}),
         ("GET", "/v1/templates", {"admin", "staff", "read"}),
         ("GET", "/v1/templates/offer/en/sms", {"admin", "staff", "read"}),
         ("PUT", "/v1/templates/offer/en/sms", {"admin", "staff"}),
@@ -201,6 +211,7 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
         "change_booking": {"answers": {"a": 1}},
         "set_template": {"text": "x"},
     }
+    kept = admin.ask("PUT", "/v1/retention", {"people_days": 400, "messages_days": None})
     before = admin.ask("GET", "/v1/pools/secret-gig/log?limit=500")
     document = admin.ask("GET", "/openapi.json")
     asked = 0
@@ -226,6 +237,9 @@ def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, se
     assert other_org.ask("GET", f"/v1/bookings?cursor={ann['id']}")["items"] == []
     assert key not in [one["id"] for one in other_org.ask("GET", "/v1/keys")["items"]]
     assert other_org.ask("GET", "/v1/origins")["items"] == []
+    theirs = other_org.ask("PUT", "/v1/retention", {"people_days": None, "messages_days": 1})
+    assert (kept["people_days"], theirs["people_days"]) == (400, None)
+    assert admin.ask("GET", "/v1/retention")["messages_days"] is None
     for path in ("/v1/members", "/v1/webhooks", "/v1/staff-contacts", "/v1/dead-letters", "/v1/templates"):
         assert other_org.ask("GET", path)["items"] == []
     assert admin.ask("GET", f"/v1/webhooks/{webhook['id']}") == webhook | {"secret": None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
 import re
 import socket
@@ -14,6 +14,7 @@ import pytest
 from holdfast.http.attempts import Attempts
 from holdfast.http.limits import Buckets, whose
 from holdfast.http.problems import Problem
+from tests.database import START, ask, opened
 from tests.http.server import Client, Server, make_key, serving
 from tests.patience import PATIENCE_S, wait_until
 
@@ -157,6 +158,15 @@ def test_the_figures_are_there(server: Server, admin: Client) -> None:
     assert figure("holdfast_outbox_lag_seconds") >= 0
 
 
+def test_each_page_is_counted_under_its_own_name(admin: Client) -> None:
+    pages = {"/docs": "docs", "/openapi.json": "openapi", "/healthz": "healthz", "/readyz": "readyz"}
+    for path in (*pages, "/metrics"):
+        assert admin.get(path).status_code == 200
+    text = admin.get("/metrics").text
+    for name in (*pages.values(), "metrics"):
+        assert f'holdfast_requests_total{{operation="{name}",status="200"}}' in text
+
+
 def test_logs_are_json_and_name_the_request(server: Server, admin: Client) -> None:
     admin.get("/v1/pools", headers={"X-Request-ID": "find-me"})
     lines = [json.loads(line) for line in server.log("find-me").splitlines()]
@@ -191,10 +201,53 @@ def test_a_whole_network_of_addresses_is_one_of_somebody() -> None:
     assert whose("no address") == "no address"
 
 
-def test_who_has_a_network_has_no_more_attempts_at_a_password() -> None:
-    attempts, tried = Attempts(), 0
-    with contextlib.suppress(Problem):
-        for number in range(20):
-            with attempts.attempt("ann", f"2001:db8:1:2::{number:x}", 0):
-                tried += 1
-    assert tried == 5
+async def tried(
+    attempts: Attempts, account: str, address: str, now: int = START, *, good: bool = False
+) -> int:
+    """0 if one may try now, else for how many seconds one is told to wait."""
+    try:
+        async with attempts.attempt(account, address, now) as attempt:
+            attempt.good = good
+    except Problem as problem:
+        return int(problem.facts["retry_after_s"])
+    return 0
+
+
+async def test_attempts_are_counted_over_all_nodes_and_forgiven_in_time(database_url: str) -> None:
+    async with opened(database_url) as one, opened(database_url) as two:
+        nodes = [Attempts(hf.store, hf.secret) for hf in (one, two)]
+        # Many at once, at both: as many as one node alone would let through.
+        waits = await asyncio.gather(*(tried(nodes[n % 2], "ann", "192.0.2.1") for n in range(12)))
+        assert waits.count(0) == 5
+        assert {wait for wait in waits if wait} == {60}
+        assert await tried(nodes[0], "ann", "192.0.2.2") == 0, "from elsewhere it is another's mistake"
+        assert await tried(nodes[0], "bea", "192.0.2.1") == 0
+        # After a minute one more, wherever it is asked; who signs in has spent none.
+        later = START + 60_000
+        assert await tried(nodes[1], "ann", "192.0.2.1", later, good=True) == 0
+        assert [await tried(node, "ann", "192.0.2.1", later) for node in nodes] == [0, 60]
+        assert await tried(nodes[1], "ann", "192.0.2.1", later + 59_000) == 1
+    named = await ask(database_url, "SELECT name FROM sign_in_attempts")
+    assert named
+    assert not any("ann" in name or "192" in name for (name,) in named)
+    # A restart forgives nothing, and what is forgiven leaves nothing behind.
+    async with opened(database_url) as hf:
+        attempts = Attempts(hf.store, hf.secret)
+        assert await tried(attempts, "ann", "192.0.2.1", later + 59_000) == 1
+        assert await tried(attempts, "zed", "192.0.2.9", later + 86_400_000, good=True) == 0
+        assert await tried(Attempts(hf.store, hf.secret), "zed", "192.0.2.9", later + 2 * 86_400_000) == 0
+    assert len(await ask(database_url, "SELECT name FROM sign_in_attempts")) == 3
+
+
+async def test_many_addresses_slow_an_account_down_and_one_address_many_accounts(sqlite_url: str) -> None:
+    async with opened(sqlite_url) as hf:
+        attempts = Attempts(hf.store, hf.secret)
+        assert [await tried(attempts, "ann", f"192.0.2.{n}") for n in range(31)] == [0] * 30 + [10]
+        assert [await tried(attempts, f"p{n}", "198.51.100.1") for n in range(51)] == [0] * 50 + [2]
+
+
+async def test_who_has_a_network_has_no_more_attempts_at_a_password(sqlite_url: str) -> None:
+    async with opened(sqlite_url) as hf:
+        attempts = Attempts(hf.store, hf.secret)
+        waits = [await tried(attempts, "ann", f"2001:db8:1:2::{number:x}") for number in range(20)]
+    assert waits.count(0) == 5

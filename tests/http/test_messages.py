@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from holdfast import Holdfast, granted
 from holdfast.http.webhooks import Kind
 from holdfast.messages.wording import KINDS
 from holdfast.webhook_commands import WEBHOOKS_MAX
@@ -122,16 +123,47 @@ def test_a_test_is_signed_and_says_how_it_went(admin: Client, webhook: Any, hook
         Webhook(webhook["secret"]).verify(hook.received[-1].body, hook.received[-1].headers)
 
 
-def test_a_test_goes_to_no_inner_address(sqlite_url: str, hook: Receiver) -> None:
-    """Where webhooks may not go to private addresses, neither may tests: nothing arrives, in any spelling."""
+INNER = ("127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "169.254.169.254", "[::ffff:10.0.0.1]")
+
+
+def test_a_webhook_to_an_inner_address_is_neither_made_nor_told(
+    sqlite_url: str, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in any spelling, nor if it leads inside only later: nothing arrives."""
     port = hook.url.rpartition(":")[2]
     with serving(sqlite_url) as running, running.client(make_key(sqlite_url)) as admin:
-        assert admin.ask("POST", "/v1/webhooks", {"url": hook.url}, expect=422)["field"] == "url"
-        for host in ("127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "169.254.169.254"):
-            made = admin.ask("POST", "/v1/webhooks", {"url": f"https://{host}:{port}/"}, expect=201)
-            went = admin.ask("POST", f"/v1/webhooks/{made['id']}/test")
+        fine = admin.ask("POST", "/v1/webhooks", {"url": "https://receiver.invalid/"}, expect=201)
+        path = f"/v1/webhooks/{fine['id']}"
+        for url in (hook.url, *(f"https://{host}:{port}/" for host in INNER)):
+            assert admin.ask("POST", "/v1/webhooks", {"url": url}, expect=422)["field"] == "url"
+            assert admin.ask("PATCH", path, {"url": url}, expect=422)["field"] == "url"
+        assert [it["url"] for it in admin.ask("GET", "/v1/webhooks")["items"]] == [fine["url"]]
+        assert admin.ask("PATCH", path, {"payload": "thin"})["payload"] == "thin"
+        monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+        with Holdfast.open_sync(sqlite_url, ticker=False) as hf:
+            inner = [granted(hf.add_webhook(f"https://{host}:{port}/")).id for host in INNER]
+        for name in inner:
+            went = admin.ask("POST", f"/v1/webhooks/{name}/test")
             assert (went["state"], went["error"]) == ("failed", "the address is not a public one")
     assert hook.received == []
+
+
+def test_staff_are_told_by_apprise_only_where_it_goes_to_a_service_of_its_own(admin: Client) -> None:
+    def add(address: str, expect: int) -> Any:
+        body = {"notifier": "apprise", "address": address}
+        return admin.ask("POST", "/v1/staff-contacts", body, expect=expect)
+
+    for address in (
+        "json://127.0.0.1:8000",
+        "JSONS://example.org",
+        "mailto://x:y@10.0.0.1",
+        "//",
+        "https://x",
+    ):
+        assert add(address, 422)["field"] == "address"
+    made = add("slack://TokenA/TokenB/TokenC", 201)
+    assert made["address"] == "slack://TokenA/TokenB/TokenC"
+    admin.ask("DELETE", f"/v1/staff-contacts/{made['id']}")
 
 
 def test_what_was_sent_is_listed_and_sent_again_to_nobody_else(
@@ -212,13 +244,23 @@ def test_a_dead_letter_is_listed_and_replayed(admin: Client, reader: Client, mai
     path = f"/v1/messages/{dead['id']}/replay"
     assert reader.ask("POST", path, expect=403)
     mail.answers.clear()
+    # Put away, it needs nobody any more; it stays what it is, with who did it, and can still be replayed.
+    away = f"/v1/messages/{dead['id']}/dismiss"
+    assert reader.ask("POST", away, expect=403)
+    gone = admin.ask("POST", away, **keyed("dismiss"))
+    assert (gone["state"], gone["dismissed"]["by"]) == ("dead", "staff:ops")
+    assert gone["deliveries"][0]["error"].startswith("550")
+    assert admin.ask("POST", away, **keyed("dismiss")) == admin.ask("POST", away) == gone
+    assert reader.ask("GET", "/v1/dead-letters")["items"] == []
+    assert dead in reader.ask("GET", "/v1/pools/dead/messages")["items"]
     again = admin.ask("POST", path, **keyed("replay"))
-    assert again["id"] == dead["id"]
+    assert (again["id"], again["dismissed"]) == (dead["id"], None)
     assert tried(admin, made["id"], 2)["state"] == "sent"
     assert len(mail.to("dot@example.org")) == before + 1
     assert admin.ask("POST", path, **keyed("replay"))["state"] == "sent"
     assert len(mail.to("dot@example.org")) == before + 1
     assert admin.ask("POST", path, expect=409)["code"] == "not_possible"
+    assert admin.ask("POST", away, expect=409)["code"] == "not_possible"
     assert reader.ask("GET", "/v1/dead-letters")["items"] == []
 
 

@@ -101,6 +101,7 @@ FORGED: list[dict[str, str]] = [
     {"X-CSRF-Token": "é"},
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "none"},
     {"Origin": "https://evil.example"},
     {"Origin": "null"},
     {"Origin": "http://[broken"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 
 from holdfast import Holdfast, Refusal, granted
 from holdfast.clock import to_datetime
+from holdfast.keeping.keeper import prune_due
+from holdfast.keeping.pruning import Pruned
+from holdfast.retention_commands import Retention
 from tests.database import START, ask, dump, opened
 from tests.verified import assert_verified
 
@@ -92,7 +96,76 @@ async def test_messages_that_were_dealt_with_are_emptied(hf: Holdfast, database_
         assert empty == (message.state == "dead")
 
 
-@pytest.mark.parametrize("age", [0, DAY - 1, -1, "7", 1.5, True, None])
+async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
+    old = granted(await hf.book("gig", ANN))
+    granted(await hf.cancel(old.id))
+    await ask(database_url, "UPDATE outbox SET state = 'dead', error = 'not zelda@'")
+    row = "pool_id, seq, part, 'email', 'dead', 1, created_at, 'not zelda@'"
+    await ask(database_url, f"INSERT INTO deliveries SELECT {row} FROM outbox")
+    await hf.advance(seconds=10 * DAY)
+    # Nothing was said, so nothing is pruned, however old.
+    assert await hf.retention() == Retention()
+    assert granted(await hf.prune()) == Pruned(0, 0, 0)
+    kept = granted(await hf.set_retention(people_days=30, messages_days=7, by="staff:Olga"))
+    assert (kept.people_days, kept.messages_days, kept.by, kept.pruned_at) == (30, 7, "staff:Olga", None)
+    assert await hf.for_org("theirs").retention() == Retention()
+    before = await dump(database_url)
+    told = granted(await hf.prune(dry_run=True))
+    assert (told.bookings, told.messages > 0, told.dry_run) == (0, True, True)
+    assert await dump(database_url) == before
+    assert granted(await hf.prune()) == Pruned(0, told.messages, 0)
+    assert await ask(database_url, "SELECT DISTINCT error FROM deliveries") == [("",)]
+    assert await name_in(hf, old.id) == "Ann Zelda"
+    await hf.advance(seconds=21 * DAY)
+    assert granted(await hf.prune()) == Pruned(1, 0, 0)
+    assert await name_in(hf, old.id) == ""
+    granted(await hf.set_retention(people_days=None, messages_days=None))
+    assert granted(await hf.prune()) == Pruned(0, 0, 0)
+
+
+@pytest.mark.parametrize("days", [0, -1, 36_501, "7", 1.5, True])
+async def test_a_policy_is_in_whole_days(hf: Holdfast, days: Any) -> None:
+    for field in ("people_days", "messages_days"):
+        refused = await hf.set_retention(**{"people_days": 1, "messages_days": 1, field: days})
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("invalid", field)
+    assert await hf.retention() == Retention()
+
+
+async def test_of_several_keepers_one_prunes_once_a_day(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+    theirs = hf.for_org("theirs")
+    granted(await theirs.set_retention(people_days=None, messages_days=None))
+    for who in ("ann", "bea"):
+        granted(await hf.cancel(granted(await hf.book("gig", {"id": who, "name": who})).id))
+    granted(await hf.set_retention(people_days=1, messages_days=None))
+    await hf.advance(seconds=2 * DAY)
+    async with opened(database_url) as other:
+        await other.advance(seconds=2 * DAY)
+
+        async def seen_to() -> int:
+            found = await asyncio.gather(*(prune_due(it) for it in (hf, other, hf, other)))
+            assert {org for it in found for org in it} <= {"default"}
+            return sum(it.bookings for done in found for it in done.values())
+
+        assert await seen_to() == 2
+        assert (await hf.retention()).pruned_at == to_datetime(hf.clock.now())
+        granted(await hf.cancel(granted(await hf.book("gig", {"id": "cyd", "name": "Cyd"})).id))
+        assert await seen_to() == 0
+        for it in (hf, other):
+            await it.advance(seconds=DAY + 1)
+        assert await seen_to() == 1
+        # What is said anew is seen to at once.
+        granted(await hf.cancel(granted(await hf.book("gig", {"id": "dan", "name": "Dan"})).id))
+        for it in (hf, other):
+            await it.advance(seconds=DAY - 60)
+        assert await seen_to() == 0
+        granted(await hf.set_retention(people_days=1, messages_days=1))
+        assert "default" in await prune_due(hf)
+
+
+@pytest.mark.parametrize("age", [0, DAY - 1, -1, "7", 1.5, True])
 async def test_an_age_is_a_day_at_least(hf: Holdfast, age: Any) -> None:
     refused = await hf.prune(age)
     assert isinstance(refused, Refusal)

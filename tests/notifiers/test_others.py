@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.errors import SettingsWrong
 from holdfast.notifiers.apprise import AppriseNotifier
+from holdfast.notifiers.apprise.schemes import SCHEMES
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.choose import notifiers_for
 from holdfast.notifiers.log import LogNotifier
@@ -31,13 +32,35 @@ async def test_the_log_says_that_somebody_would_be_told_without_address_words_or
 async def test_apprise_tells_its_services() -> None:
     with receiver() as service:
         url = service.url.replace("http://", "json://")
-        await AppriseNotifier().send(Outgoing("p1-7-0", "handed_back", url, "Needs you", "The 2 pm chair"))
+        told = AppriseNotifier(also=["json"])
+        await told.send(Outgoing("p1-7-0", "handed_back", url, "Needs you", "The 2 pm chair"))
         (got,) = service.received
         assert got.json["title"] == "Needs you"
         assert got.json["message"] == "The 2 pm chair"
         service.status = 500
         with pytest.raises(Temporary):
+            await told.send(Outgoing("p1-7-0", "handed_back", url, "Needs you", "x"))
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(
+    "spelt", ["{0}", "  {0}", "{0},slack://a/b/c", "slack://a/b/c,{0}", "slack://a/b/c {0}"]
+)
+async def test_apprise_goes_to_no_host_that_it_is_given(spelt: str) -> None:
+    with receiver() as service:
+        url = spelt.format(service.url.replace("http://", "JSON://"))
+        with pytest.raises(Permanent):
             await AppriseNotifier().send(Outgoing("p1-7-0", "handed_back", url, "Needs you", "x"))
+        assert service.received == []
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+def test_the_services_that_may_be_used_have_an_address_of_their_own() -> None:
+    from apprise.plugins import N_MGR
+
+    for scheme in SCHEMES:
+        assert not any("{host" in template for template in N_MGR[scheme].templates), scheme
+    assert any("{host" in template for template in N_MGR["json"].templates), "the control"
 
 
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")

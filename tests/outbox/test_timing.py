@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from holdfast import granted
-from tests.outbox.conftest import Post
+from holdfast.notifiers.base import Outgoing, Permanent
+from holdfast.notifiers.log import LogNotifier
+from holdfast.outbox import Outbox
+from tests.outbox.conftest import Post, settings_for
 from tests.verified import assert_verified
 
 # The tests' clock starts at 08:00 UTC.
@@ -96,3 +101,53 @@ async def test_time_goes_on_while_the_mail_server_is_down(post: Post) -> None:
     post.mail.up()
     await post.hf.advance(seconds=HOUR_S)
     assert kinds(post, "olga@example.org") == ["confirmed"]
+
+
+class Gate:
+    """Hands over what it is given when it is let; one address does not exist."""
+
+    def __init__(self) -> None:
+        self.begun, self.open = asyncio.Event(), asyncio.Event()
+        self.given: list[tuple[str, str]] = []
+
+    async def send(self, message: Outgoing) -> None:
+        self.given.append((message.kind, message.address))
+        self.begun.set()
+        await self.open.wait()
+        if message.address == "ann@example.org":
+            raise Permanent("550 no such mailbox")
+
+
+async def test_a_test_clock_waits_for_what_is_in_hand(post: Post) -> None:
+    """What is in hand as the clock is moved is not handed over again, and all that follows happens."""
+    gate = Gate()
+    outbox = Outbox(post.hf, settings_for(post.mail), notifiers={"email": gate, "log": LogNotifier()})
+    await outbox.start()
+    try:
+        olga = await post.book("chair", "Olga")
+        granted(await post.hf.confirm(olga.id))
+        await asyncio.wait_for(gate.begun.wait(), 60)
+        now = post.hf.clock.now()
+        moving = asyncio.create_task(post.hf.advance(seconds=HOUR_S))
+        # However long it takes: an hour does not pass before it is handed over.
+        await asyncio.wait([moving], timeout=0.5)
+        assert post.hf.clock.now() == now
+        gate.open.set()
+        await moving
+        assert gate.given == [("confirmed", "olga@example.org")]
+        ann, bea = await post.book("chair", "Ann"), await post.book("chair", "Bea")
+        gate.open.clear()
+        gate.begun.clear()
+        granted(await post.hf.cancel(olga.id))
+        await asyncio.wait_for(gate.begun.wait(), 60)
+        moving = asyncio.create_task(post.hf.advance(seconds=1))
+        await asyncio.wait([moving], timeout=0.5)
+        gate.open.set()
+        await moving
+        # The offer could not arrive, so it went on, and that was told, too: all before the clock answers.
+        assert [granted(await post.hf.booking(it.id)).state for it in (ann, bea)] == ["waiting", "offered"]
+        assert ("offer", "bea@example.org") in gate.given
+        assert "pending" not in {state for _, state in await post.states("chair")}
+    finally:
+        gate.open.set()
+        await outbox.close()

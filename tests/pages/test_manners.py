@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -224,9 +225,12 @@ def test_too_many_requests_and_no_pages_at_all(tmp_path: Path) -> None:
         with Visitor(base_url=server.base) as visitor:
             assert visitor.get("/p/quiet").status_code == 404
             assert visitor.get("/embed/quiet").status_code == 404
-            answers = [visitor.get(f"/b/{token}") for _ in range(5)]
-            assert [it.status_code for it in answers[:3]] == [200, 200, 200]
-            assert answers[-1].status_code == 429
+            assert visitor.get(f"/b/{token}").status_code == 200
+            # One more may ask every second: so many at once are more, on however slow a machine.
+            with ThreadPoolExecutor(20) as hands:
+                answers = list(hands.map(lambda _: visitor.get(f"/b/{token}"), range(100)))
+            answers = [it for it in answers if it.status_code != 200]
+            assert {it.status_code for it in answers} == {429}
             assert int(answers[-1].headers["retry-after"]) >= 1
             assert heading(answers[-1].text) == "A little slower, please"
 

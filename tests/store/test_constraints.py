@@ -78,6 +78,7 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
         "INSERT INTO embed_origins VALUES ('o', 'a', 'https://x', 0), ('o', 'b', 'https://x', 0)",
         "embed_origins.org, embed_origins.origin",
     ),
+    "retention_days": ("INSERT INTO retention VALUES ('o', 0, NULL, 'staff', 0, NULL)", None),
     "outbox_state": ("UPDATE outbox SET state = 'shredded'", None),
     "delivery_state": (
         "INSERT INTO deliveries VALUES ({pool}, 1, 0, 'email', 'shredded', 1, 0, '')",

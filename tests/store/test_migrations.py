@@ -152,10 +152,10 @@ def plain(statement: str) -> str:
 
 
 async def test_the_sum_of_the_migrations_is_the_schema(empty_database_url: str) -> None:
-    """Who reads schema.sql and its other part reads what the databases have."""
+    """Who reads schema*.sql reads what the databases have."""
     folder = files("holdfast.store") / dialect_of(empty_database_url)
-    parts = [file for file in folder.iterdir() if file.name.startswith("schema")]
-    text = "".join(part.read_text(encoding="utf-8") for part in parts)
+    pieces = sorted(file.name for file in folder.iterdir() if file.name.startswith("schema"))
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in pieces)
     if dialect_of(empty_database_url) == "sqlite":
         with closing(sqlite3.connect(sqlite_file(empty_database_url))) as connection:
             connection.executescript(text)

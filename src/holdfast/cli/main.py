@@ -24,6 +24,7 @@ from holdfast.cli import (
     person,
     pool,
     receivers,
+    retention,
     serve,
     staff,
     stats,
@@ -89,6 +90,7 @@ for part in (
     files,
     person,
     maintenance,
+    retention,
     backup,
     verify,
 ):

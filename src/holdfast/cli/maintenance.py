@@ -6,50 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import desk, options
+from holdfast.cli import desk
 from holdfast.cli.narrate import Narrator, names_in, numbers_in
 from holdfast.cli.options import Database, DryRun, Json, examples
 from holdfast.cli.tell import openings_of
 from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
-    from holdfast.keeping.pruning import Pruned
     from holdfast.library import Holdfast
 
 
 def register(app: typer.Typer) -> None:
     app.command(epilog=examples("holdfast migrate --database postgresql://localhost/holdfast"))(migrate)
     app.command(
-        epilog=examples("holdfast prune --older-than 365d --dry-run", "holdfast prune --older-than 365d")
-    )(prune)
-    app.command(
         "release-expired",
         epilog=examples("holdfast release-expired", "holdfast release-expired --dry-run -v"),
     )(release_expired)
-
-
-def prune(
-    older_than: Annotated[
-        str, typer.Option("--older-than", metavar="LENGTH", help="Over for so long: 90d, 24h at least.")
-    ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; change nothing.")] = False,
-    database: Database = None,
-    as_json: Json = False,
-) -> None:
-    """Forget names and contacts of what is long over.
-
-    A booking is over when it has ended, or when what it is for has begun. Its row stays, without the
-    person's name, contacts and answers; the id that they booked with stays, for the log tells of it (see
-    holdfast person erase). Messages that were dealt with lose what they say, and old idempotency keys go.
-    """
-    age = options.seconds(older_than, "--older-than")
-
-    async def said(hf: Holdfast, it: Pruned) -> str:
-        would = "Would prune" if it.dry_run else "Pruned"
-        keys = count(it.idempotency_keys, "idempotency key")
-        return f"{would} {count(it.bookings, 'booking')}, {count(it.messages, 'message')} and {keys}."
-
-    desk.serve(database, as_json, lambda hf: hf.prune(age or 0, dry_run=dry_run), said)
 
 
 def migrate(database: Database = None, as_json: Json = False) -> None:

@@ -23,7 +23,7 @@ SECTIONS: Final = {
     "Looking back": ("log", "stats", "verify"),
     "Messages": ("outbox", "message", "webhook", "staff-contact"),
     "People and their records": ("export", "import", "person"),
-    "The database": ("migrate", "backup", "restore", "release-expired", "prune"),
+    "The database": ("migrate", "backup", "restore", "release-expired", "retention", "prune"),
 }
 
 

@@ -109,6 +109,8 @@ def show(message: Message, database: Database = None, as_json: Json = False) -> 
             (told.target, told.state, count(told.attempts, "try", "tries"), clean(told.error))
             for told in it.deliveries
         ]
+        if it.dismissed is not None:
+            head += f", dismissed by {clean(it.dismissed.by)}"
         return "\n".join([head, *([columns(rows)] if rows else [])])
 
     desk.serve(database, as_json, lambda hf: hf.message(message), said)
@@ -137,6 +139,16 @@ def replay(
         return f"{count(len(found), 'message')} will be sent again."
 
     desk.serve(database, as_json, ask, said)
+
+
+@app.command(epilog=examples("holdfast message dismiss p0c3k9m2v7h1zq-12-0 --staff Olga"))
+def dismiss(message: Message, staff: Staff = None, database: Database = None, as_json: Json = False) -> None:
+    """Put a dead letter away; it can still be replayed."""
+
+    async def said(hf: Holdfast, it: records.MessageFate) -> str:
+        return "Dismissed. It stays among the pool's messages, and can still be replayed."
+
+    desk.serve(database, as_json, lambda hf: hf.dismiss(message, by=options.member(staff)), said)
 
 
 async def _replay_all(hf: Holdfast) -> list[records.MessageFate]:

@@ -8,6 +8,7 @@ from holdfast.core.refusals import Refusal
 from holdfast.keeping.imports import Imported
 from holdfast.keeping.persons import PersonRecord
 from holdfast.keeping_commands import Erasure
+from holdfast.retention_commands import Retention
 
 Key = str | None
 
@@ -30,6 +31,17 @@ class KeepingMethods(Asking):
         path = f"/v1/pools/{_name(pool)}/import"
         query = {"dry_run": "true"} if dry_run else None
         return await self._ask(Imported, "POST", path, csv=text, query=query, key=idempotency_key)
+
+    async def retention(self) -> Retention | Refusal:
+        """For how long the org keeps what is over."""
+        return await self._ask(Retention, "GET", "/v1/retention")
+
+    async def set_retention(
+        self, *, people_days: int | None, messages_days: int | None
+    ) -> Retention | Refusal:
+        """Say for how many days; None is for ever."""
+        body = {"people_days": people_days, "messages_days": messages_days}
+        return await self._ask(Retention, "PUT", "/v1/retention", body)
 
     async def export_party(self, party: str) -> PersonRecord | Refusal:
         """All about one party, over all pools."""

@@ -51,6 +51,11 @@ class MessageMethods(Asking):
         path = f"/v1/messages/{_name(message)}/replay"
         return await self._ask(MessageFate, "POST", path, key=idempotency_key)
 
+    async def dismiss(self, message: str, *, idempotency_key: Key = None) -> MessageFate | Refusal:
+        """Put a dead letter away; it stays as it is, and can still be replayed."""
+        path = f"/v1/messages/{_name(message)}/dismiss"
+        return await self._ask(MessageFate, "POST", path, key=idempotency_key)
+
     # Webhooks.
 
     async def add_webhook(

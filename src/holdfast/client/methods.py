@@ -21,6 +21,7 @@ from holdfast.http.operations import Page
 from holdfast.http.stats import OrgStats
 from holdfast.http.units import UnitShape
 from holdfast.keys import ApiKey
+from holdfast.numbers import Numbers
 from holdfast.records import LogEntry, Opening, Stats
 from holdfast.shapes import Booking, Explanation, Outcome, PoolState
 
@@ -96,6 +97,25 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
     async def log(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[LogEntry] | Refusal:
         query = {"cursor": cursor, "limit": limit}
         return await self._ask(Page[LogEntry], "GET", f"/v1/pools/{_name(pool)}/log", query=query)
+
+    async def history(
+        self,
+        pool: str,
+        *,
+        topic: str | None = None,
+        actor: str | None = None,
+        unit: str | None = None,
+        cursor: str = "",
+        limit: int = 50,
+    ) -> Page[LogEntry] | Refusal:
+        """What happened, the newest first; a page may hold nothing and still be followed by another."""
+        query = {"topic": topic, "actor": actor, "unit": unit, "cursor": cursor, "limit": limit}
+        return await self._ask(Page[LogEntry], "GET", f"/v1/pools/{_name(pool)}/history", query=query)
+
+    async def numbers(self, pool: str, *, days: int = 14) -> Numbers | Refusal:
+        """What the last days of a pool add up to."""
+        path = f"/v1/pools/{_name(pool)}/numbers"
+        return await self._ask(Numbers, "GET", path, query={"days": days})
 
     async def stats(self, pool: str) -> Stats | Refusal:
         return await self._ask(Stats, "GET", f"/v1/pools/{_name(pool)}/stats")

@@ -85,9 +85,16 @@ async def replay(call: Call) -> Answer:
     return call.done(there, answer, "replayed")
 
 
+async def dismiss(call: Call) -> Answer:
+    """Put a dead letter away."""
+    answer = await call.hf.dismiss(call.path["message"], by=call.by)
+    return call.done("/console/needs", answer, "dismissed")
+
+
 PAGES: Final = (
     Page("/console/needs", "console_needs", look),
     Page("/console/needs/stream", "console_needs_stream", watch),
     Page("/console/pools/{pool}/openings/{opening}", "console_opening", back, resolve),
     Page("/console/messages/{message}/replay", "console_replay", back, replay),
+    Page("/console/messages/{message}/dismiss", "console_dismiss", back, dismiss),
 )

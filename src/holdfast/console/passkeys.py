@@ -41,7 +41,7 @@ async def enter(call: Call) -> Answer:
     passkeys, credential = passkeys_of(call), call.form.get("credential", "")
     try:
         account = ("passkey", credential_in(credential))
-        with call.service.attempts.attempt(account, call.address, call.now) as attempt:
+        async with call.service.attempts.attempt(account, call.address, call.now) as attempt:
             started = await passkeys.sign_in(credential)
             attempt.good = started is not None
     except Problem as problem:
@@ -67,7 +67,7 @@ async def ask_to_add(call: Call) -> Answer:
 async def add(call: Call) -> Answer:
     session = await mine(call)
     name, credential = call.form.get("name", "").strip(), call.form.get("credential", "")
-    with call.service.attempts.attempt(session.member.id, call.address, call.now) as attempt:
+    async with call.service.attempts.attempt(session.member.id, call.address, call.now) as attempt:
         answer = await passkeys_of(call).add(session, name, credential)
         attempt.good = not isinstance(answer, Refusal)
     if isinstance(answer, Refusal):

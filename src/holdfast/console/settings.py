@@ -43,7 +43,7 @@ async def change_password(call: Call) -> Answer:
     session = await passkeys.mine(call)
     if service.passwords.is_crowded:
         raise slow_down(1)
-    with service.attempts.attempt(session.member.id, call.address, call.now) as attempt:
+    async with service.attempts.attempt(session.member.id, call.address, call.now) as attempt:
         changed = await service.sessions.change_password(
             session, call.form.get("password", ""), call.form.get("new_password", "")
         )

@@ -77,7 +77,7 @@ async def _started(call: Call, email: str, org: str) -> Started | None:
     service = call.service
     _not_crowded(call)
     account: Hashable = (org, email.strip().lower())
-    with service.attempts.attempt(account, call.address, call.now) as attempt:
+    async with service.attempts.attempt(account, call.address, call.now) as attempt:
         started = await service.sessions.sign_in(org, email, call.form.get("password", ""))
         attempt.good = started is not None
         return started
@@ -132,7 +132,7 @@ async def accept(call: Call) -> Answer:
     _not_crowded(call)
     token, password = call.path["token"], call.form.get("password", "")
     account: Hashable = token.partition(".")[0]
-    with call.service.attempts.attempt(account, call.address, call.now) as attempt:
+    async with call.service.attempts.attempt(account, call.address, call.now) as attempt:
         started = await call.service.sessions.accept(token, password)
         attempt.good = started is not None
     if isinstance(started, Refusal):

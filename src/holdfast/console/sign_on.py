@@ -64,7 +64,7 @@ async def back(call: Call) -> Answer:
     if trip is None or not 0 <= call.now - trip.begun_at < _LASTS_S * 1000:
         return await sign_in.form(call, 400, "sign_on_again")
     try:
-        with call.service.attempts.attempt(
+        async with call.service.attempts.attempt(
             ("sign-on", whose(call.address)), call.address, call.now
         ) as attempt:
             attempt.good = True

@@ -35,6 +35,7 @@ from holdfast.console.calls import Call, guarded
 from holdfast.console.page import ANYBODY, Page
 from holdfast.console.wording import FILES, render
 from holdfast.http import bodies, cookies
+from holdfast.http.from_here import must_be_from_here
 from holdfast.http.operations import NOBODY
 from holdfast.http.problems import Problem, not_found
 from holdfast.http.visit import Visit
@@ -107,7 +108,7 @@ class _Address(site.Address):
             raise Problem("method_not_allowed", "Not here.", headers=((b"allow", self.allowed),))
         await self._admit(call, self.of_console.senders if sends else self.of_console.lookers)
         if sends:
-            cookies.must_be_from_here(call.headers, self.service.settings)
+            must_be_from_here(call.headers, self.service.settings.site)
             raw = await bodies.read(receive, call.headers, self.of_console.body_max)
             call.form = uploads.filled_in(raw, call.headers.get(b"content-type"))
             if not hmac.compare_digest(call.form.get("csrf", "").encode(), call.csrf.encode()):

@@ -16,8 +16,9 @@ from holdfast.clock import to_datetime
 from holdfast.core.refusals import Refusal
 from holdfast.demo import sights
 from holdfast.http import cookies
+from holdfast.http.from_here import is_from_here
 from holdfast.http.problems import Problem, not_found
-from holdfast.pages import answers, forms, live, static
+from holdfast.pages import answers, live, static
 from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call
 from holdfast.pages.site import Page
@@ -151,7 +152,7 @@ async def _told(call: Call) -> AsyncIterator[bytes]:
 
 async def move(call: Call) -> Answer:
     """Move the clock on; when this answers, all that fell due on the way has happened."""
-    if not forms.from_our_page(call.headers, call.settings.base_url):
+    if not is_from_here(call.headers, call.settings.base_url):
         raise Problem("forbidden", "The clock is moved from the demo's own page.")
     since, step = call.now, call.form.get("step", "")
     if step == "next":

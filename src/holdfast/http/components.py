@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from holdfast.http.service import Make
 from holdfast.http.settings import Settings
+from holdfast.keeping.keeper import Keeper
 from holdfast.library import Holdfast
 from holdfast.outbox import MessageSettings, Outbox
 
@@ -17,4 +18,4 @@ def components_of(settings: Settings) -> tuple[Make, ...]:
     def outbox(hf: Holdfast) -> Outbox:
         return Outbox(hf, MessageSettings.from_environment(here=settings.site))
 
-    return (outbox,)
+    return (outbox, Keeper)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from holdfast.http.problems import Problem
 from holdfast.http.settings import Settings
 
 NAME: Final = "holdfast_session"
 CSRF_HEADER: Final = b"x-csrf-token"
-_OURS: Final = (b"same-origin", b"none")
 
 
 def is_secure(scope: Mapping[str, Any], settings: Settings) -> bool:
@@ -47,26 +45,6 @@ def kept(token: str, age_s: int, *, secure: bool, cookie: str = NAME) -> tuple[t
 def _name(cookie: str, secure: bool) -> str:
     """Over https no other host and no plain page can set a cookie of this name."""
     return f"__Host-{cookie}" if secure else cookie
-
-
-def must_be_from_here(headers: Mapping[bytes, bytes], settings: Settings) -> None:
-    """Refuse what a page of another site asks for. Programs say nothing of this, and are no browsers."""
-    site = headers.get(b"sec-fetch-site")
-    if site is not None:
-        ours = site in _OURS
-    else:
-        origin = headers.get(b"origin")
-        here = {headers.get(b"host", b"").lower(), _host(settings.base_url.encode())} - {b""}
-        ours = origin is None or _host(origin) in here
-    if not ours:
-        raise Problem("forbidden", "This was asked for by a page of another site.", "Origin")
-
-
-def _host(url: bytes) -> bytes:
-    try:
-        return urlsplit(url.lower()).netloc
-    except ValueError:
-        return b""
 
 
 def must_say(headers: Mapping[bytes, bytes], csrf_token: str) -> None:

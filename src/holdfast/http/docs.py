@@ -29,15 +29,15 @@ async def openapi(service: Service, scope: Any, send: Send) -> None:
     await respond(send, scope["holdfast"], 200, body)
 
 
-async def page(service: Service, scope: Any, send: Send) -> None:
+async def docs(service: Service, scope: Any, send: Send) -> None:
     await _file(scope, send, "docs.html", b"text/html; charset=utf-8")
 
 
-async def script(service: Service, scope: Any, send: Send) -> None:
+async def docs_script(service: Service, scope: Any, send: Send) -> None:
     await _file(scope, send, "docs.js", b"text/javascript; charset=utf-8")
 
 
-async def style(service: Service, scope: Any, send: Send) -> None:
+async def docs_style(service: Service, scope: Any, send: Send) -> None:
     await _file(scope, send, "docs.css", b"text/css; charset=utf-8")
 
 

@@ -18,6 +18,7 @@ from holdfast import tokens
 from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, HoldfastError
 from holdfast.http import bodies, cookies
+from holdfast.http.from_here import must_be_from_here
 from holdfast.http.instants import in_utc
 from holdfast.http.operations import NOBODY, Call, Nothing, Operation, Query, Told
 from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
@@ -91,7 +92,7 @@ class Endpoint:
         secure = cookies.is_secure(scope, service.settings)
         access = NOBODY
         if operation.is_for_anybody:
-            cookies.must_be_from_here(headers, service.settings)
+            must_be_from_here(headers, service.settings.site)
         else:
             token = cookies.token_in(headers.get(b"cookie"), secure=secure)
             known = headers.get(b"authorization")
@@ -99,7 +100,7 @@ class Endpoint:
         visit.key, visit.org = access.key, access.org
         service.throttle(access, visit.address, now)
         if access.session is not None and scope["method"] not in ("GET", "HEAD"):
-            cookies.must_be_from_here(headers, service.settings)
+            must_be_from_here(headers, service.settings.site)
             cookies.must_say(headers, tokens.csrf_token(hf.secret, access.session))
         if access.role not in operation.roles:
             who = "key" if access.session is None else "member"

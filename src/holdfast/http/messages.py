@@ -53,6 +53,10 @@ async def replay(call: Call) -> MessageFate | Refusal:
     return await call.hf.replay(call.path["message"], idempotency_key=call.key)
 
 
+async def dismiss(call: Call) -> MessageFate | Refusal:
+    return await call.hf.dismiss(call.path["message"], by=call.by_staff, idempotency_key=call.key)
+
+
 # As long as the longest id of a message.
 _CURSOR_MAX: Final = 45
 OPERATIONS: Final = (
@@ -83,7 +87,7 @@ OPERATIONS: Final = (
         "GET",
         "/v1/dead-letters",
         "dead_letters",
-        "The messages of the org that were given up",
+        "The messages of the org that were given up and not dismissed",
         dead,
         READERS,
         Page[Message],
@@ -107,6 +111,18 @@ OPERATIONS: Final = (
         "replay_message",
         "Send a dead letter again, to those who were not reached",
         replay,
+        STAFFS,
+        MessageFate,
+        codes=("unknown", "not_possible"),
+        tag="messages",
+        idempotent=True,
+    ),
+    Operation(
+        "POST",
+        "/v1/messages/{message}/dismiss",
+        "dismiss_message",
+        "Put a dead letter away: it stays as it is, with who dismissed it, and can still be replayed",
+        dismiss,
         STAFFS,
         MessageFate,
         codes=("unknown", "not_possible"),

@@ -115,7 +115,7 @@ class Observed(Observer):
         counter.inc()
 
 
-async def page(service: Service, scope: Any, send: Send) -> None:
+async def metrics(service: Service, scope: Any, send: Send) -> None:
     """For Prometheus."""
     await service.metrics.refresh(service)
     await respond(send, scope["holdfast"], 200, generate_latest(service.metrics.registry), _MEDIA_TYPE)

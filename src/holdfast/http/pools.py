@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast import ids
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, unknown
 from holdfast.http import examples
 from holdfast.http.bodies_of_pools import FillBody, NewPool, PoolChanges, ResolveBody
 from holdfast.http.instants import in_utc
@@ -45,12 +45,20 @@ async def every(call: Call) -> Page[PoolState]:
     found = granted(await call.hf.pools(after=after, limit=limit + 1))
     listed = page(found, limit, lambda pool: pool.id)
     if call.access.role == PUBLIC:
-        listed.items = [pool for pool in listed.items if pool.status == "open"]
+        listed.items = [pool for pool in listed.items if _is_for_all(pool)]
     return listed
 
 
 async def one(call: Call) -> PoolState | Refusal:
-    return await call.hf.pool(call.path["pool"])
+    found = await call.hf.pool(call.path["pool"])
+    if call.access.role == PUBLIC and isinstance(found, PoolState) and not _is_for_all(found):
+        return unknown("pool", call.path["pool"])
+    return found
+
+
+def _is_for_all(pool: PoolState) -> bool:
+    """Whether a key that is everybody's may see it."""
+    return pool.status == "open"
 
 
 async def change(call: Call) -> PoolState | Outcome | Refusal:
@@ -84,10 +92,11 @@ async def log(call: Call) -> Page[LogEntry]:
     if not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 15:
         raise wrong_cursor()
     found = granted(await call.hf.log(call.path["pool"], after=int(cursor), limit=limit + 1))
-    return page([_entry(entry) for entry in found], limit, lambda entry: str(entry.seq))
+    return page([shown_entry(entry) for entry in found], limit, lambda entry: str(entry.seq))
 
 
-def _entry(entry: LogEntry) -> LogEntry:
+def shown_entry(entry: LogEntry) -> LogEntry:
+    """An entry of the log, as the API writes it."""
     told = in_utc(msgspec.to_builtins(entry))
     pool = told["facts"].get("pool")
     if isinstance(pool, dict):
@@ -163,7 +172,7 @@ OPERATIONS: Final = (
         "GET",
         _POOL,
         "get_pool",
-        "A pool, by its id or key",
+        "A pool, by its id or key; public keys see the open ones",
         one,
         EVERYONE,
         PoolState,

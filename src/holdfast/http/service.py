@@ -36,12 +36,14 @@ from holdfast.http import (
     health,
     keeping,
     keys,
+    looking_back,
     members,
     messages,
     metrics,
     offers,
     origins,
     pools,
+    retention,
     session,
     stats,
     stream,
@@ -100,7 +102,7 @@ class Service:
         self.passkeys: Passkeys | None = None
         self.provider = provider_of(settings)
         self.passwords = Passwords()
-        self.attempts = Attempts()
+        self.attempts: Attempts
         self.doorkeeper: Doorkeeper
         self.watcher: stream.Watcher
         self.waiting_for = "The database has not been opened yet."
@@ -165,6 +167,7 @@ class Service:
             self.members = Members(hf.store, hf.clock, hf.secret)
             limits = Limits(self.settings.session_idle_s * 1000, self.settings.session_max_s * 1000)
             self.sessions = Sessions(hf.store, hf.clock, hf.secret, self.passwords, limits)
+            self.attempts = Attempts(hf.store, hf.secret)
             if site := site_of(self.settings.site):
                 self.passkeys = Passkeys(hf.store, hf.clock, self.sessions, site)
             self.identities = Identities(hf.store, hf.clock, self.sessions)
@@ -297,11 +300,11 @@ class Service:
         pages: dict[str, Page] = {
             "/healthz": health.healthz,
             "/readyz": health.readyz,
-            "/metrics": metrics.page,
+            "/metrics": metrics.metrics,
             "/openapi.json": docs.openapi,
-            "/docs": docs.page,
-            "/docs/docs.js": docs.script,
-            "/docs/docs.css": docs.style,
+            "/docs": docs.docs,
+            "/docs/docs.js": docs.docs_script,
+            "/docs/docs.css": docs.docs_style,
         }
         routes += [Route(path, _Page(self, page)) for path, page in pages.items()]
         return routes + self.site()
@@ -317,6 +320,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         bookings.OPERATIONS,
         offers.OPERATIONS,
         pools.OPERATIONS,
+        looking_back.OPERATIONS,
         units.OPERATIONS,
         stats.OPERATIONS,
         stream.OPERATIONS,
@@ -328,6 +332,7 @@ def operations_of(settings: Settings) -> tuple[Operation, ...]:
         templates.OPERATIONS,
         webhooks.OPERATIONS,
         keeping.OPERATIONS,
+        retention.OPERATIONS,
     ]
     if settings.test_clock:
         parts.append(clock.OPERATIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -71,14 +71,14 @@ class SignedOut(msgspec.Struct):
 async def sign_in(call: Call) -> Told:
     body: SignInBody = call.body
     account = (body.org, body.email.strip().lower())
-    with _attempt(call, account) as attempt:
+    async with _attempt(call, account) as attempt:
         started = await call.service.sessions.sign_in(body.org, body.email, body.password, call.key)
         return _begun(call, started, attempt, "This e-mail and this password do not belong together.")
 
 
 async def accept(call: Call) -> Told | Refusal:
     body: InvitationBody = call.body
-    with _attempt(call, body.token.partition(".")[0]) as attempt:
+    async with _attempt(call, body.token.partition(".")[0]) as attempt:
         started = await call.service.sessions.accept(body.token, body.password, call.key)
         if isinstance(started, Refusal):
             attempt.good = True
@@ -87,7 +87,7 @@ async def accept(call: Call) -> Told | Refusal:
         return _begun(call, started, attempt, "This invitation is not one of ours, is over, or was taken.")
 
 
-def _attempt(call: Call, account: Hashable) -> AbstractContextManager[Attempt]:
+def _attempt(call: Call, account: Hashable) -> AbstractAsyncContextManager[Attempt]:
     if call.service.passwords.is_crowded:
         raise slow_down(1)
     return call.service.attempts.attempt(account, call.address, call.hf.clock.now())
@@ -114,7 +114,7 @@ async def sign_out(call: Call) -> Told:
 
 async def change_password(call: Call) -> SessionShape | Refusal:
     session = await _mine(call)
-    with _attempt(call, session.member.id) as attempt:
+    async with _attempt(call, session.member.id) as attempt:
         changed = await call.service.sessions.change_password(
             session, call.body.password, call.body.new_password
         )

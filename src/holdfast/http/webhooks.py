@@ -116,84 +116,115 @@ async def replay(call: Call) -> MessageFate | Refusal:
 
 
 _WEBHOOK: Final = "/v1/webhooks/{webhook}"
-
-
-def _operation(
-    method: str, path: str, name: str, summary: str, handle: Any, answer: Any, *codes: str, **more: Any
-) -> Operation:
-    return Operation(
-        method,
-        path,
-        name,
-        summary,
-        handle,
-        ADMINS,
-        answer,
-        codes=codes,
-        tag="webhooks",
-        idempotent=method != "GET",
-        **more,
-    )
-
-
 OPERATIONS: Final = (
-    _operation(
+    Operation(
         "POST",
         "/v1/webhooks",
         "add_webhook",
         "Tell a program of messages; the secret that they are signed with is in this answer",
         create,
+        ADMINS,
         Webhook,
-        "invalid",
-        "not_possible",
         body=NewWebhook,
         status=201,
+        codes=("invalid", "not_possible"),
+        tag="webhooks",
         example={"url": "https://receiver.example/holdfast", "kinds": ["offer", "confirmed"]},
+        idempotent=True,
     ),
-    _operation("GET", "/v1/webhooks", "list_webhooks", "List the webhooks of the org", every, Page[Webhook]),
-    _operation("GET", _WEBHOOK, "get_webhook", "A webhook", one, Webhook, "unknown"),
-    _operation(
+    Operation(
+        "GET",
+        "/v1/webhooks",
+        "list_webhooks",
+        "List the webhooks of the org",
+        every,
+        ADMINS,
+        Page[Webhook],
+        tag="webhooks",
+    ),
+    Operation(
+        "GET",
+        _WEBHOOK,
+        "get_webhook",
+        "A webhook",
+        one,
+        ADMINS,
+        Webhook,
+        codes=("unknown",),
+        tag="webhooks",
+    ),
+    Operation(
         "PATCH",
         _WEBHOOK,
         "change_webhook",
         "Change where a webhook goes, or what it is told; its secret stays",
         change,
+        ADMINS,
         Webhook,
-        "unknown",
         body=WebhookChanges,
+        codes=("unknown",),
+        tag="webhooks",
         example={"payload": "thin"},
+        idempotent=True,
     ),
-    _operation("DELETE", _WEBHOOK, "remove_webhook", "Tell this program no more", remove, Removed, "unknown"),
-    _operation(
+    Operation(
+        "DELETE",
+        _WEBHOOK,
+        "remove_webhook",
+        "Tell this program no more",
+        remove,
+        ADMINS,
+        Removed,
+        codes=("unknown",),
+        tag="webhooks",
+        idempotent=True,
+    ),
+    Operation(
         "POST",
         f"{_WEBHOOK}/rotate",
         "rotate_webhook",
         "Give a webhook a new secret, which is in this answer; the old one ends at once",
         rotate,
+        ADMINS,
         Webhook,
-        "unknown",
+        codes=("unknown",),
+        tag="webhooks",
+        idempotent=True,
     ),
-    _operation(
-        "POST", f"{_WEBHOOK}/test", "test_webhook", "Send a test now, once", test, WebhookTest, "unknown"
+    Operation(
+        "POST",
+        f"{_WEBHOOK}/test",
+        "test_webhook",
+        "Send a test now, once",
+        test,
+        ADMINS,
+        WebhookTest,
+        codes=("unknown",),
+        tag="webhooks",
+        idempotent=True,
     ),
-    _operation(
+    Operation(
         "GET",
         f"{_WEBHOOK}/deliveries",
         "list_deliveries",
         "What was sent to a webhook, the latest first",
         deliveries,
+        ADMINS,
         Page[WebhookDelivery],
-        "unknown",
         query=Paging,
+        codes=("unknown",),
+        tag="webhooks",
     ),
-    _operation(
+    Operation(
         "POST",
         f"{_WEBHOOK}/deliveries/{{message}}/replay",
         "replay_delivery",
         "Send a message to this webhook once more, and to nobody else",
         replay,
+        ADMINS,
         MessageFate,
-        "unknown",
-        "not_possible",
+        codes=("unknown", "not_possible"),
+        tag="webhooks",
+        idempotent=True,
     ),
 )

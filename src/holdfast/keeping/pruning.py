@@ -27,6 +27,13 @@ class Pruned(msgspec.Struct, frozen=True):
     dry_run: bool = False
 
 
+class Before(NamedTuple):
+    """What was over before these instants is pruned: of people, and of messages; None prunes nothing."""
+
+    people: Instant | None
+    messages: Instant | None
+
+
 class Page(NamedTuple):
     """How much was pruned of some bookings of a pool, and where to go on, if there are more."""
 
@@ -35,15 +42,25 @@ class Page(NamedTuple):
     after: int | None
 
 
-async def prune_page(tx: Transaction, pool_id: int, before: Instant, after: int) -> Page:
+async def prune_page(tx: Transaction, pool_id: int, before: Before, after: int) -> Page:
     """Prune some bookings of a pool that is locked; behind the last of them, its messages too."""
-    pool = rows.pool_of((await tx.rows("read_pool", pool_id))[0][3])
-    all_over = pool.starts_at is not None and pool.starts_at < before
-    found = await tx.rows("bookings_over", pool_id, after, before, all_over, _PAGE)
-    bookings = await _strip(tx, pool_id, [(row[0], row[1], row[2]) for row in found])
-    if len(found) == _PAGE:
-        return Page(bookings, 0, found[-1][0])
-    return Page(bookings, len(await tx.rows("prune_messages", pool_id, before)), None)
+    bookings = 0
+    if before.people is not None:
+        pool = rows.pool_of((await tx.rows("read_pool", pool_id))[0][3])
+        all_over = pool.starts_at is not None and pool.starts_at < before.people
+        found = await tx.rows("bookings_over", pool_id, after, before.people, all_over, _PAGE)
+        bookings = await _strip(tx, pool_id, [(row[0], row[1], row[2]) for row in found])
+        if len(found) == _PAGE:
+            return Page(bookings, 0, found[-1][0])
+    return Page(bookings, await _empty(tx, pool_id, before.messages), None)
+
+
+async def _empty(tx: Transaction, pool_id: int, before: Instant | None) -> int:
+    """Messages lose what they say, and deliveries what a server said; how many messages said anything."""
+    if before is None:
+        return 0
+    await tx.run("prune_deliveries", pool_id, before)
+    return len(await tx.rows("prune_messages", pool_id, before))
 
 
 async def _strip(tx: Transaction, pool_id: int, found: list[tuple[int, str, str]]) -> int:

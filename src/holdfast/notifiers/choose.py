@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.notifiers.apprise import AppriseNotifier
+from holdfast.notifiers.apprise.schemes import allowed_besides
 from holdfast.notifiers.base import Notifier
 from holdfast.notifiers.email import EmailNotifier
 from holdfast.notifiers.email.address import mail_server
@@ -22,7 +23,7 @@ def notifiers_for(settings: MessageSettings) -> dict[str, Notifier]:
     found: dict[str, Notifier] = {
         "log": LogNotifier(),
         "webhook": WebhookNotifier(Guard(allows_private=settings.webhooks_to_private)),
-        "apprise": AppriseNotifier(),
+        "apprise": AppriseNotifier(allowed_besides({"HOLDFAST_APPRISE_SCHEMES": settings.apprise_schemes})),
     }
     if settings.smtp_url:
         found["email"] = EmailNotifier(mail_server(settings.smtp_url), settings.mail_from)

@@ -35,6 +35,7 @@ class MessageSettings:
     sms_region: str = ""
     locale: str = "en"
     webhooks_to_private: bool = False
+    apprise_schemes: str = ""
 
     @classmethod
     def from_environment(

@@ -1,4 +1,4 @@
-"""Forms: what was filled in, and whether it came from a page of ours.
+"""Forms: what was filled in, and which sign-up it is.
 
 There are no cookies, so a page in a frame on somebody's web site works as any other. A form to sign up
 carries a token that only we can make; it names the sign-up, so pressing twice is signing up once. What acts
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from holdfast import tokens
 from holdfast.core.model import Instant
@@ -54,16 +53,3 @@ def name_of_form(secret: str, pool: str, token: str, now: Instant) -> str | None
     if found is None or not now - FORM_WINDOW < int(found[2]) <= now:
         return None
     return found[1]
-
-
-def from_our_page(headers: Mapping[bytes, bytes], base_url: str) -> bool:
-    """Whether a browser says that a form was sent from our own origin. Old ones say nothing."""
-    site = headers.get(b"sec-fetch-site")
-    if site is not None:
-        return site == b"same-origin"
-    origin = headers.get(b"origin", b"").decode("latin-1")
-    if not origin:
-        return True
-    ours = urlsplit(base_url)
-    host = headers.get(b"host", b"").decode("latin-1")
-    return origin == f"{ours.scheme}://{ours.netloc}" or origin in (f"http://{host}", f"https://{host}")

@@ -13,6 +13,7 @@ from holdfast.core.model import Instant, Party
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import free_units
 from holdfast.core.view import View
+from holdfast.http.from_here import is_from_here
 from holdfast.http.problems import Problem, of_refusal
 from holdfast.pages import forms, live
 from holdfast.pages.answers import Answer, see_other
@@ -130,7 +131,7 @@ async def sign_up(call: Call) -> Answer:
     pool, name = ids.pool_text(pool_id), call.path["pool"]
     if not (await call.hf.reads.view(pool_id)).pool.page:
         raise gone()
-    if not forms.from_our_page(call.headers, call.settings.base_url):
+    if not is_from_here(call.headers, call.settings.base_url):
         raise Problem("forbidden", "A sign-up must come from the page of the pool.")
     form = forms.name_of_form(call.hf.secret, pool, call.form.get("form", ""), call.now)
     if form is None:

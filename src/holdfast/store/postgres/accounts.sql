@@ -74,3 +74,22 @@ FROM unnest($1::bytea[], $2::bigint[]) AS x (digest, at) WHERE s.digest = x.dige
 -- name: forget_sessions
 -- Those that began before an instant are over by now, whatever they say.
 DELETE FROM sessions WHERE created_at < $1 RETURNING 1;
+
+-- name: take_attempt
+-- One more that is to be forgiven: a row if there is one left, nothing if there are too many by now.
+INSERT INTO sign_in_attempts AS a (name, full_at) VALUES ($1, $2::bigint + $3::bigint)
+ON CONFLICT (name) DO UPDATE SET full_at = greatest(a.full_at, $2) + $3
+WHERE greatest(a.full_at, $2) + $3 <= $2 + $4::bigint
+RETURNING full_at;
+
+-- name: read_attempt
+SELECT full_at FROM sign_in_attempts WHERE name = $1;
+
+-- name: give_back_attempt
+UPDATE sign_in_attempts SET full_at = full_at - $2 WHERE name = $1;
+
+-- name: forget_attempts
+-- What is forgiven. A row that is being counted on is left to later.
+DELETE FROM sign_in_attempts WHERE name IN (
+    SELECT a.name FROM sign_in_attempts AS a WHERE a.full_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+);

@@ -68,6 +68,12 @@ SELECT d.pool_id, d.seq, d.part, d.target, d.state, d.attempts, d.at, d.error
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (pool, s, p)
 JOIN deliveries AS d ON d.pool_id = x.pool AND d.seq = x.s AND d.part = x.p ORDER BY d.target;
 
+-- name: dismissals_by_key
+-- Who has put some messages away, and when.
+SELECT d.pool_id, d.seq, d.part, d.by, d.at
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (pool, s, p)
+JOIN dismissals AS d ON d.pool_id = x.pool AND d.seq = x.s AND d.part = x.p;
+
 -- name: closed_units
 -- The units of a pool that staff have closed, the latest first.
 SELECT label, quota, ordinal, starts_at, attributes, closed, NULL::bigint FROM units

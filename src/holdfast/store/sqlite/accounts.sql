@@ -71,3 +71,20 @@ UPDATE sessions SET used_at = max(used_at, ?2) WHERE digest = ?1;
 -- name: forget_sessions
 -- Those that began before an instant are over by now, whatever they say.
 DELETE FROM sessions WHERE created_at < ?1 RETURNING 1;
+
+-- name: take_attempt
+-- One more that is to be forgiven: a row if there is one left, nothing if there are too many by now.
+INSERT INTO sign_in_attempts (name, full_at) VALUES (?1, ?2 + ?3)
+ON CONFLICT (name) DO UPDATE SET full_at = max(full_at, ?2) + ?3
+WHERE max(full_at, ?2) + ?3 <= ?2 + ?4
+RETURNING full_at;
+
+-- name: read_attempt
+SELECT full_at FROM sign_in_attempts WHERE name = ?1;
+
+-- name: give_back_attempt
+UPDATE sign_in_attempts SET full_at = full_at - ?2 WHERE name = ?1;
+
+-- name: forget_attempts
+-- What is forgiven.
+DELETE FROM sign_in_attempts WHERE name IN (SELECT a.name FROM sign_in_attempts AS a WHERE a.full_at < ?1 LIMIT ?2);

@@ -62,5 +62,26 @@ UPDATE outbox SET facts = '{}', error = ''
 WHERE pool_id = ?1 AND state IN ('sent', 'dead') AND created_at < ?2 AND (facts <> '{}' OR error <> '')
 RETURNING 1;
 
+-- name: prune_deliveries
+-- What a server said of somebody it did not take.
+UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND state IN ('sent', 'dead') AND at < ?2 AND error <> '';
+
+-- name: read_retention
+SELECT people_days, messages_days, by, updated_at, pruned_at FROM retention WHERE org = ?1;
+
+-- name: put_retention
+INSERT INTO retention (org, people_days, messages_days, by, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (org) DO UPDATE SET people_days = excluded.people_days, messages_days = excluded.messages_days,
+    by = excluded.by, updated_at = excluded.updated_at, pruned_at = NULL;
+
+-- name: orgs_to_prune
+-- Orgs that have a policy, and for which it was not seen to since an instant.
+SELECT org FROM retention WHERE (people_days IS NOT NULL OR messages_days IS NOT NULL)
+    AND (pruned_at IS NULL OR pruned_at <= ?1) ORDER BY org;
+
+-- name: claim_pruning
+-- Of several processes that would see to it, one does.
+UPDATE retention SET pruned_at = ?2 WHERE org = ?1 AND (pruned_at IS NULL OR pruned_at <= ?3) RETURNING 1;
+
 -- name: count_old_requests
 SELECT count(*) FROM requests WHERE created_at < ?1;

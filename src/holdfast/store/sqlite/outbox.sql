@@ -54,12 +54,28 @@ SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, d
 FROM outbox WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
 
 -- name: read_dead
--- The dead letters of an org's pools, pool by pool.
+-- The dead letters of an org's pools that nobody has dismissed, pool by pool.
 SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
     o.attempts, o.error
 FROM pools AS p JOIN outbox AS o INDEXED BY outbox_dead ON o.pool_id = p.id
-WHERE p.org = ?1 AND o.state = 'dead' AND (o.pool_id, o.seq, o.part) > (?2, ?3, ?4)
+WHERE p.org = ?1 AND o.state = 'dead' AND NOT EXISTS (
+        SELECT 1 FROM dismissals AS d WHERE d.pool_id = o.pool_id AND d.seq = o.seq AND d.part = o.part
+    ) AND (o.pool_id, o.seq, o.part) > (?2, ?3, ?4)
 ORDER BY o.pool_id, o.seq, o.part LIMIT ?5;
+
+-- name: dismissal_of
+SELECT by, at FROM dismissals WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
+
+-- name: dismiss_message
+-- Put a dead letter away. It stays what it is; done twice, the first counts.
+INSERT INTO dismissals (pool_id, seq, part, by, at)
+SELECT o.pool_id, o.seq, o.part, ?4, ?5 FROM outbox AS o
+WHERE o.pool_id = ?1 AND o.seq = ?2 AND o.part = ?3 AND o.state = 'dead'
+ON CONFLICT (pool_id, seq, part) DO NOTHING RETURNING 1;
+
+-- name: recall_message
+-- What is sent again is put away no more.
+DELETE FROM dismissals WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
 
 -- name: replay_message
 UPDATE outbox SET state = 'pending', due_at = ?4, attempts = 0, error = ''

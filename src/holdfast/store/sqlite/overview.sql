@@ -66,6 +66,11 @@ FROM outbox WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
 SELECT d.pool_id, d.seq, d.part, d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
 WHERE d.pool_id = ?1 AND d.seq = ?2 AND d.part = ?3 ORDER BY d.target;
 
+-- name: dismissals_by_key
+-- Who has put some messages away, and when.
+SELECT d.pool_id, d.seq, d.part, d.by, d.at FROM dismissals AS d
+WHERE d.pool_id = ?1 AND d.seq = ?2 AND d.part = ?3;
+
 -- name: closed_units
 -- The units of a pool that staff have closed, the latest first.
 SELECT label, quota, ordinal, starts_at, attributes, closed, NULL FROM units

@@ -1,0 +1,77 @@
+"""The keeper: beside the service, it prunes once a day what the orgs' policies say.
+
+Any number of processes may run one: who claims an org's day in the database does it. One that dies meanwhile
+leaves the rest to the next day, for what is pruned already is not found any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from holdfast.clock import TestClock
+from holdfast.core.refusals import Refusal
+from holdfast.keeping.pruning import Pruned
+from holdfast.library import Holdfast
+
+log = logging.getLogger("holdfast")
+
+_DAY: Final = 24 * 3_600_000
+_LOOK_S: Final = 300.0
+# A clock that is moved by hand may be a day on at any moment.
+_LOOK_AT_TEST_CLOCK_S: Final = 0.5
+
+
+class Keeper:
+    """A component of the service."""
+
+    def __init__(self, hf: Holdfast) -> None:
+        self._hf = hf
+        self._look_s = _LOOK_AT_TEST_CLOCK_S if isinstance(hf.clock, TestClock) else _LOOK_S
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="holdfast-keeper")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await prune_due(self._hf)
+            except Exception as error:  # noqa: BLE001  # it is tried again, and must not end this task
+                log.warning("what is kept too long could not be pruned: %s", error)
+            await asyncio.sleep(self._look_s)
+
+
+async def prune_due(hf: Holdfast) -> dict[str, Pruned]:
+    """Prune for every org whose policy was not seen to for a day, and that nobody else sees to."""
+    done: dict[str, Pruned] = {}
+    for org in await orgs_to_prune(hf, hf.clock.now() - _DAY):
+        if await _claimed(hf, org):
+            pruned = await hf.for_org(org).prune()
+            assert not isinstance(pruned, Refusal)
+            done[org] = pruned
+            facts = {"org": org, "bookings": pruned.bookings, "messages": pruned.messages}
+            log.info("pruned by policy", extra=facts)
+    return done
+
+
+async def orgs_to_prune(hf: Holdfast, since: int) -> list[str]:
+    """The orgs that have a policy, and for which it was not seen to since an instant."""
+    return [row[0] for row in await hf.store.reader().rows("orgs_to_prune", since)]
+
+
+async def _claimed(hf: Holdfast, org: str) -> bool:
+    now = hf.clock.now()
+    tx = await hf.store.begin()
+    try:
+        mine = await tx.rows("claim_pruning", org, now, now - _DAY)
+        await tx.commit()
+    finally:
+        await tx.rollback()
+    return bool(mine)

@@ -1,0 +1,31 @@
+-- More of what the database has, beside schema.sql: what keeping it in order needs.
+
+-- Attempts at a password that failed of late, by account, address, and both: a keyed hash of whose, and when all of
+-- them will be forgiven.
+CREATE TABLE sign_in_attempts (
+    name TEXT NOT NULL PRIMARY KEY,
+    full_at BIGINT NOT NULL
+);
+
+CREATE INDEX attempt_age ON sign_in_attempts (full_at);
+
+-- Dead letters that staff have put away. The message and its deliveries stay as they are.
+CREATE TABLE dismissals (
+    pool_id BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    part BIGINT NOT NULL,
+    by TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (pool_id, seq, part)
+);
+
+-- For how many days an org keeps what is over: nothing said is for ever. And when that was last seen to.
+CREATE TABLE retention (
+    org TEXT NOT NULL PRIMARY KEY,
+    people_days BIGINT,
+    messages_days BIGINT,
+    by TEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    pruned_at BIGINT,
+    CONSTRAINT retention_days CHECK (people_days >= 1 AND messages_days >= 1)
+);
