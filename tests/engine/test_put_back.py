@@ -85,6 +85,23 @@ async def test_a_part_and_its_rest_are_put_back_each_as_it_was(hf: Holdfast, dat
     await assert_verified(database_url)
 
 
+@pytest.mark.parametrize(
+    ("preset", "becomes"), [("class_waitlist", "offered"), ("checkout", "not_enough_room")]
+)
+async def test_a_quota_that_was_made_anew_by_units_gives_no_seat_without_one(
+    hf: Holdfast, database_url: str, preset: str, becomes: str
+) -> None:
+    granted(await hf.create_pool("yoga", preset=preset, quotas={"main": 1}))
+    ann = granted(await hf.book("yoga", "ann")).id
+    granted(await hf.cancel(ann))
+    for quota in ({"key": "spare", "size": 0}, {"key": "main", "units": []}):
+        granted(await hf.change_pool("yoga", quotas=[quota]))
+    granted(await hf.add_units("yoga", [{"label": "mat", "quota": "main"}]))
+    answer = await hf.put_back(ann)
+    assert (answer.code if isinstance(answer, Refusal) else answer.state) == becomes
+    await assert_verified(database_url)
+
+
 async def test_a_party_that_waits_again_is_named_by_the_refusal(hf: Holdfast) -> None:
     people = await yoga(hf)
     granted(await hf.cancel(people["ann"]))

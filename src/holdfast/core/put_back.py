@@ -76,7 +76,9 @@ def _ending(view: View, number: int) -> Ending:
 def _no_seats(work: Work, booking: Booking, quota: Quota, had: Ending) -> Refusal | None:
     """Why it cannot have its seats again; None if it can."""
     view, free = work.view, room(work.view, quota, work.now)
-    if had.state not in HAS_SEATS or (not had.units and free < booking.quantity):
+    # The quota may have been made anew since, by units where it was by number.
+    other_kind = bool(had.units) is not quota.by_units
+    if had.state not in HAS_SEATS or other_kind or (not had.units and free < booking.quantity):
         return not_enough_room(booking.quantity, free if free < booking.quantity else 0)
     found = named_units(had.units, free_units(view, quota.key, work.now))
     return found if isinstance(found, Refusal) else None
