@@ -88,3 +88,30 @@ async def test_who_is_removed_leaves_nothing_behind(hf: Holdfast, database_url: 
     granted(await members.remove("default", started.session.member.id))
     assert await ask(database_url, "SELECT count(*) FROM identities") == [(0,)]
     assert await identities.sign_in(zoe, settings()) is None
+
+
+async def test_who_is_removed_while_they_come_leaves_nothing_behind(postgres_url: str) -> None:
+    """Else who is added anew would be kept out by what is left of themselves."""
+    async with opened(postgres_url) as hf, opened(postgres_url, migrate=False) as other:
+        members = Members(other.store, other.clock, other.secret)
+        granted(await members.add("default", "bea@example.org", "Bea", "admin"))
+        olga = granted(await members.add("default", "olga@example.org", "Olga", "admin")).id
+
+        class Removing(Sessions):
+            async def begin(self, *given: Any, **more: Any) -> Started | None:
+                granted(await members.remove("default", olga))
+                return await super().begin(*given, **more)
+
+        removing = Removing(hf.store, hf.clock, hf.secret, Passwords())
+        assert await Identities(hf.store, hf.clock, removing).sign_in(claimed(), settings()) is None
+        granted(await members.add("default", "olga@example.org", "Olga", "admin"))
+        assert await identities_of(hf).sign_in(claimed(), settings()) is not None
+
+
+async def test_an_address_that_only_looks_like_theirs_in_small_letters_is_nobodys(hf: Holdfast) -> None:
+    members = Members(hf.store, hf.clock, hf.secret)
+    granted(await members.add("default", "kim@example.org", "Kim", "admin"))
+    kelvin = claimed(email="\N{KELVIN SIGN}im@example.org")
+    assert await identities_of(hf).sign_in(kelvin, settings(new_role="staff")) is None
+    # The control: by capitals alone nobody is told apart.
+    assert await identities_of(hf).sign_in(claimed(email="KIM@example.org"), settings()) is not None

@@ -49,7 +49,9 @@ class Identities:
                 return None
             proof = (who.issuer, who.subject)
             started = await self._sessions.begin(tx, member, "start_session_by_identity", *proof)
-            await tx.commit()
+            if started is not None:
+                # An identity of who was removed at this moment would keep them out for good.
+                await tx.commit()
             return started
         finally:
             await tx.rollback()

@@ -281,7 +281,11 @@ def _last_admin() -> Refusal:
 
 def email_of(value: object) -> str:
     """An address in small letters: nobody means two people by them."""
-    text = inputs.text(value, "email", _EMAIL_MAX, empty=False).strip().lower()
+    said = inputs.text(value, "email", _EMAIL_MAX, empty=False).strip()
+    text = said.lower()
+    if text.isascii() and not said.isascii():
+        # The sign for Kelvin is a k in small letters, and yet somebody else's address.
+        raise inputs.Bad("email", "This is no e-mail address.")
     try:
         address = Address(addr_spec=text)
     except (MessageError, ValueError, IndexError, AttributeError):
