@@ -118,6 +118,28 @@ def test_what_is_no_backup_is_refused_and_the_database_stays(cli: Cli, copy: Pat
     assert cli.json("pool", "show", "yoga")["key"] == "yoga"
 
 
+def test_nothing_that_lies_beside_is_written_to(cli: Cli, copy: Path, tmp_path: Path) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    copy.with_name("monday.db.part").symlink_to(precious)
+    copy.with_name("monday.db.secret.part").symlink_to(precious)
+    cli("backup", str(copy))
+    assert precious.read_text() == "precious"
+
+
+def test_a_restore_that_fails_leaves_the_database_where_it_was(cli: Cli, copy: Path) -> None:
+    """Where there is none, a service would begin with an empty one."""
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    cli("backup", str(copy))
+    secret = copy.with_name(copy.name + ".secret")
+    secret.unlink()
+    secret.mkdir()
+    cli("restore", str(copy), "--replace", code=3)
+    assert cli.json("pool", "show", "yoga")["key"] == "yoga"
+    assert not list(copy.parent.glob("*.before-*"))
+
+
 def test_a_damaged_copy_is_noticed(cli: Cli, copy: Path) -> None:
     """The control: a copy whose pages were spoilt on the way is not put in anybody's place."""
     cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Final
 
 from holdfast.errors import Busy, SchemaUnknown, SettingsWrong, Unavailable
@@ -23,14 +25,11 @@ _BUSY_S: Final = 10.0
 def back_up(database: Path, to: Path) -> None:
     """Copy a database as it is at this moment. Raises SettingsWrong if there is something of that name."""
     _must_be_new(to)
-    draft = _draft(to)
-    try:
+    with _draft(to) as draft:
         _copy(database, draft)
         _copy_secret(database, to)
         draft.rename(to)
         _flush(to.parent)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def restore(backup: Path, database: Path, aside: Path | None = None) -> None:
@@ -43,24 +42,36 @@ def restore(backup: Path, database: Path, aside: Path | None = None) -> None:
     else:
         _must_be_new(aside)
         _must_be_idle(database)
-    draft = _draft(database)
-    try:
-        # Whole and on disk before anything is moved.
+    with _draft(database) as draft, _draft(_beside(database)) as secret:
+        # Whole and on disk before anything is moved: a service would begin anew where there is nothing.
         _copy(backup, draft)
         _must_be_ours(draft, backup)
+        has_secret = _copied(_beside(backup), secret)
         if aside is not None:
             _copy_secret(database, aside)
             database.rename(aside)
-        _copy_secret(backup, database)
+        if has_secret:
+            secret.replace(_beside(database))
         draft.rename(database)
         _flush(database.parent)
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    """A new file beside a path, gone afterwards unless it got that name.
+
+    It holds names and contacts: nobody but its owner may read it, from the first byte on. Its own name cannot
+    be known before, so nobody can have put a link there.
+    """
+    handle, name = mkstemp(".part", f"{path.name}.", path.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
     finally:
-        draft.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
 
 
 def _copy(source: Path, draft: Path) -> None:
-    # It holds names and contacts: nobody but its owner may read it, from the first byte on.
-    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     try:
         with (
             closing(
@@ -83,16 +94,18 @@ def _copy(source: Path, draft: Path) -> None:
 
 def _copy_secret(database: Path, to: Path) -> None:
     """The secret for links goes along: without it every link that was sent would be dead."""
-    source, target = _beside(database), _beside(to)
-    if not source.exists():
-        return
-    draft = _draft(target)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        with source.open("rb") as secret:
-            shutil.copyfileobj(secret, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(target)
+    with _draft(_beside(to)) as draft:
+        if _copied(_beside(database), draft):
+            draft.replace(_beside(to))
+
+
+def _copied(secret: Path, draft: Path) -> bool:
+    """Copy a secret onto the disk; whether there is one."""
+    if not secret.exists():
+        return False
+    shutil.copyfile(secret, draft)
+    _flush(draft)
+    return True
 
 
 def _must_be_new(path: Path) -> None:
@@ -126,10 +139,6 @@ def _must_be_idle(database: Path) -> None:
 
 def _beside(database: Path) -> Path:
     return database.with_name(database.name + _SECRET)
-
-
-def _draft(path: Path) -> Path:
-    return path.with_name(path.name + ".part")
 
 
 def _flush(path: Path) -> None:
