@@ -110,6 +110,8 @@ class MessageCommands(WebhookCommands):
 
         async def work(tx: Transaction) -> str | Refusal:
             if not await tx.rows("replay_message" if target is None else "resend_message", *place, now):
+                if not known.facts:
+                    return Refusal("not_possible", "What this message said is not kept any more.")
                 return Refusal("not_possible", f"A message that is {known.state} cannot be replayed.")
             if target is None:
                 await tx.run("replay_deliveries", *place)

@@ -94,6 +94,11 @@ async def test_messages_that_were_dealt_with_are_emptied(hf: Holdfast, database_
     for message in found:
         empty = (message.facts, message.error) == ({}, "")
         assert empty == (message.state == "dead")
+        if empty:
+            # Sent again it would tell of something else, for it does not know what it was about.
+            refused = await hf.replay(message.id)
+            assert isinstance(refused, Refusal)
+            assert refused.sentence == "What this message said is not kept any more."
 
 
 async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Holdfast, database_url: str) -> None:

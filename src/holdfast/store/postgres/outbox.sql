@@ -85,8 +85,9 @@ ON CONFLICT (pool_id, seq, part) DO NOTHING RETURNING 1;
 DELETE FROM dismissals WHERE pool_id = $1 AND seq = $2 AND part = $3;
 
 -- name: replay_message
+-- What it said must still be known: without it, it would say something else.
 UPDATE outbox SET state = 'pending', due_at = $4, attempts = 0, error = ''
-WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state = 'dead' RETURNING 1;
+WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state = 'dead' AND facts <> '{}' RETURNING 1;
 
 -- name: replay_deliveries
 UPDATE deliveries SET state = 'pending'
@@ -106,7 +107,7 @@ WHERE pool_id = $1 AND seq = $2 AND part = $3 AND target = $4 RETURNING 1;
 -- name: resend_message
 -- Have a message gone through again; who was told, or given up, is not told again.
 UPDATE outbox SET state = 'pending', due_at = $4, attempts = 0, error = ''
-WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state <> 'pending' RETURNING 1;
+WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state <> 'pending' AND facts <> '{}' RETURNING 1;
 
 -- name: templates_of
 SELECT kind, language, part, text, by, updated_at FROM templates WHERE org = $1 ORDER BY kind, language, part;
