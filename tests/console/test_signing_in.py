@@ -22,6 +22,12 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(stranger: Desk) -> None
     assert stranger.get("/console").headers["location"] == "/console/pools"
 
 
+def test_a_question_may_have_any_name_on_the_way_back(stranger: Desk) -> None:
+    there = "/console/pools?path=x&self=y"
+    fields = {"email": email_of("Olga"), "password": PASSWORD, "next": there}
+    assert stranger.submit("/console/sign-in", fields) == there
+
+
 @pytest.mark.parametrize(
     "path", ["https://evil.example", "//evil.example", "/console/../x", "/p/x", "/console\\x"]
 )

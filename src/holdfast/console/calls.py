@@ -87,7 +87,7 @@ class Call(pages.Call):
         )
         return Answer(status, body, answers.HTML, guarded())
 
-    def to(self, path: str, **query: str) -> Answer:
+    def to(self, path: str, /, **query: str) -> Answer:
         """Go and look there: what was done is done, and to reload does it no second time."""
         return see_other(self.url(path, **query))
 

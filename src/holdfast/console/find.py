@@ -21,7 +21,7 @@ async def look(call: Call) -> Answer:
     if asked and not isinstance(exact := await call.hf.booking(asked.replace(" ", "")), Refusal):
         return call.to(f"/console/bookings/{exact.id}")
     found = await by(call, asked)
-    pools = {it.pool: await call.hf.pool(it.pool) for it in found[:SHOWN]}
+    pools = {name: await call.hf.pool(name) for name in dict.fromkeys(it.pool for it in found[:SHOWN])}
     return await call.show(
         "find.html",
         "find",

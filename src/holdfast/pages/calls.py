@@ -90,7 +90,7 @@ class Call:
         assert isinstance(found, PageSpeech)
         return found
 
-    def url(self, path: str, **query: str) -> str:
+    def url(self, path: str, /, **query: str) -> str:
         """An address of ours, in the language that was asked for."""
         prefix = urlsplit(self.settings.base_url).path.rstrip("/")
         asked = {"lang": self.query["lang"]} if self.query.get("lang") in LANGUAGES else {}
