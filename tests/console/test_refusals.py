@@ -33,6 +33,8 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"p-hold_lifetime_max": "1"}, "Längste Reservierung"),
     ({"quota-2-when": '{"tag": "crew"'}, "Zeile 1, Spalte 15"),
     ({"quota-2-when": DEEP}, "Kontingent 3, die genauere Regel: bei all[2].not"),
+    ({"quota-2-when": r'{"tag": "\ud800"}'}, "Kontingent 3, die genauere Regel: bei tag"),
+    ({"quota-2-when": '{"attribute": "x", "is": NaN}'}, "Kontingent 3, die genauere Regel: bei is"),
     ({"rule-0-when": "[]", "rule-0-add": "1"}, "Vorrang, Regel 1: eine Bedingung ist"),
     ({"rule-0-tag": "honours", "rule-0-add": "much"}, "Vorrang"),
 ]

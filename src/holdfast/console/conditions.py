@@ -35,6 +35,12 @@ def read(text: str, field: str) -> dict[str, Any]:
     if wrong := problem(found):
         part = _place(found)
         raise _bad(field, f"{f'At {part}: ' if part else ''}{wrong}.", {"part": part})
+    try:
+        inputs.plain(found, field)
+    except inputs.Bad as bad:
+        # JSON can write more than can be kept, or shown: half a letter, or no number.
+        part = (bad.refusal.field or "").removeprefix(field).lstrip(".")
+        raise _bad(field, bad.refusal.sentence, {"part": part}) from None
     return dict(found)
 
 
