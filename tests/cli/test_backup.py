@@ -128,6 +128,29 @@ def test_nothing_that_lies_beside_is_written_to(cli: Cli, copy: Path, tmp_path: 
     assert precious.read_text() == "precious"
 
 
+def test_a_link_stays_a_link(cli: Cli, copy: Path, tmp_path: Path) -> None:
+    """The volume that it leads to is where the database shall be, and where the old one is kept."""
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    cli("backup", str(copy))
+    database, volume = Path(sqlite_file(cli.url)), tmp_path / "volume"
+    volume.mkdir()
+    database.rename(volume / "there.db")
+    database.symlink_to(volume / "there.db")
+    cli("pool", "create", "late", "--preset", "class_waitlist", "--size", "1")
+    cli("restore", str(copy), "--replace")
+    assert database.is_symlink()
+    assert [it["key"] for it in cli.json("pool", "list")] == ["yoga"]
+    (aside,) = (it for it in volume.glob("*.before-*") if it.suffix != ".secret")
+    assert len(Cli(f"sqlite:///{aside}").json("pool", "list")) == 2
+
+
+def test_a_file_may_have_any_name(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file:x?mode=memory", "a?b#c%41.db"):
+        assert "All promises hold" in cli("backup", name)
+
+
 def test_a_restore_that_fails_leaves_the_database_where_it_was(cli: Cli, copy: Path) -> None:
     """Where there is none, a service would begin with an empty one."""
     cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")

@@ -60,7 +60,7 @@ def restore(
     target = _file_of(database, there=False)
     if not backup.is_file():
         desk.fail(f"there is no file {backup}", desk.WRONG)
-    aside = _aside(target) if replace and target.exists() else None
+    aside = _aside(target.resolve()) if replace and target.exists() else None
     if target.exists() and aside is None:
         desk.fail(f"{target} is there already: --replace moves it aside", desk.WRONG)
     _copied(lambda: put_back(backup, target, aside))
@@ -122,7 +122,8 @@ def _checked(copy: Path) -> Report | None:
     from holdfast.verify import verify
 
     async def look() -> Report | None:
-        store = SqliteStore(str(copy))
+        # By its whole path: SQLite takes :memory: for something else.
+        store = SqliteStore(str(copy.absolute()))
         await store.open()
         try:
             return None if await store.pending() else await verify(store)

@@ -35,25 +35,27 @@ def back_up(database: Path, to: Path) -> None:
 def restore(backup: Path, database: Path, aside: Path | None = None) -> None:
     """Put a backup in the place of a database; what is there now is moved aside, if one says where to.
 
+    A link stays one: what is replaced is the file that it leads to. The secret is beside the link, as ever.
     Raises SettingsWrong if something is there and nobody said where to, and Busy if somebody has it open.
     """
+    place = database.resolve()
     if aside is None:
-        _must_be_new(database)
+        _must_be_new(place)
     else:
         _must_be_new(aside)
-        _must_be_idle(database)
-    with _draft(database) as draft, _draft(_beside(database)) as secret:
+        _must_be_idle(place)
+    with _draft(place) as draft, _draft(_beside(database)) as secret:
         # Whole and on disk before anything is moved: a service would begin anew where there is nothing.
         _copy(backup, draft)
         _must_be_ours(draft, backup)
         has_secret = _copied(_beside(backup), secret)
         if aside is not None:
             _copy_secret(database, aside)
-            database.rename(aside)
+            place.rename(aside)
         if has_secret:
             secret.replace(_beside(database))
-        draft.rename(database)
-        _flush(database.parent)
+        draft.rename(place)
+        _flush(place.parent)
 
 
 @contextmanager
