@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, granted
-from holdfast.config import make_store
 from holdfast.store.queries import load_migrations
-from holdfast.verify import Report, verify
 from testbed.postgres import find_binaries, fresh_database
 from tests.cli.conftest import Cli
 from tests.database import sqlite_file
+from tests.verified import verified
 
 
 @pytest.fixture
@@ -28,15 +27,6 @@ def cli(sqlite_url: str) -> Cli:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     return tmp_path / "monday.db"
-
-
-async def looked_at(url: str) -> Report:
-    store = make_store(url)
-    await store.open()
-    try:
-        return await verify(store)
-    finally:
-        await store.close()
 
 
 def test_what_was_backed_up_comes_back_and_what_was_there_is_kept(cli: Cli, copy: Path) -> None:
@@ -84,7 +74,7 @@ async def test_a_copy_that_is_made_while_people_book_is_of_one_moment(cli: Cli, 
         await asyncio.gather(*callers)
     assert "All promises hold" in said
     assert during > before, "nobody waits for a backup"
-    report = await looked_at(f"sqlite:///{copy}")
+    report = await verified(f"sqlite:///{copy}")
     assert report.whole
     assert before <= report.bookings <= during + len(callers)
 
@@ -203,7 +193,7 @@ async def test_postgres_comes_back_by_its_own_tools(
     with fresh_database(postgres_server_url) as other:
         into = ["--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={other}"]
         subprocess.run([tools / "pg_restore", *into, copy], check=True)
-        report = await looked_at(other)
+        report = await verified(other)
         assert report.whole
         assert report.bookings == 2
         async with Holdfast.open(other) as hf:

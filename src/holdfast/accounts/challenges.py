@@ -10,7 +10,7 @@ import secrets
 from typing import Final
 
 from holdfast.clock import Clock
-from holdfast.store.base import Store
+from holdfast.store.base import Store, writing
 
 ADD: Final = "add"
 SIGN_IN: Final = "sign_in"
@@ -29,23 +29,17 @@ class Challenges:
     async def put(self, purpose: str, member: str = NOBODY) -> bytes:
         """A new challenge, for this purpose and this member alone."""
         challenge, now = secrets.token_bytes(32), self._clock.now()
-        tx = await self._store.begin()
-        try:
+        async with writing(self._store) as tx:
             await tx.rows("forget_challenges", now)
             await tx.run("put_challenge", _digest(challenge), purpose, member, now + LIVES)
             await tx.commit()
-        finally:
-            await tx.rollback()
         return challenge
 
     async def take(self, challenge: bytes, purpose: str, member: str = NOBODY) -> bool:
         """Whether it is one of ours that nobody has answered yet. From now on somebody has."""
-        tx = await self._store.begin()
-        try:
+        async with writing(self._store) as tx:
             taken = await tx.rows("take_challenge", _digest(challenge), purpose, member, self._clock.now())
             await tx.commit()
-        finally:
-            await tx.rollback()
         return bool(taken)
 
 

@@ -15,7 +15,7 @@ from holdfast.accounts.oidc import Claimed, OidcSettings
 from holdfast.accounts.sessions import Sessions, Started
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
-from holdfast.store.base import Row, Store, Transaction
+from holdfast.store.base import Row, Store, Transaction, writing
 
 _SUBJECT_MAX: Final = 255
 _NAME_MAX: Final = 100
@@ -41,8 +41,7 @@ class Identities:
     async def _sign_in(self, who: Claimed, settings: OidcSettings) -> Started | None:
         if not 0 < len(who.subject) <= _SUBJECT_MAX:
             return None
-        tx = await self._store.begin()
-        try:
+        async with writing(self._store) as tx:
             found = await tx.rows("member_by_identity", settings.org, who.issuer, who.subject)
             member = known_of(found[0]).member if found else await self._first_time(tx, who, settings)
             if member is None:
@@ -53,8 +52,6 @@ class Identities:
                 # An identity of who was removed at this moment would keep them out for good.
                 await tx.commit()
             return started
-        finally:
-            await tx.rollback()
 
     async def _first_time(self, tx: Transaction, who: Claimed, settings: OidcSettings) -> Member | None:
         member = await self._matching(tx, who, settings)

@@ -24,7 +24,7 @@ from holdfast.accounts.sessions import Session, Sessions, Started
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.shapes import optional_datetime
-from holdfast.store.base import Store
+from holdfast.store.base import Store, writing
 
 log = logging.getLogger("holdfast.accounts")
 
@@ -151,8 +151,7 @@ class Passkeys:
 
     async def _put(self, member: Member, row: tuple[bytes, bytes, int, str]) -> Passkey | Refusal:
         now, name = self._clock.now(), ids.new_name("k")
-        tx = await self._store.begin()
-        try:
+        async with writing(self._store) as tx:
             if len(await tx.rows("passkeys_of_member", member.id)) >= _MANY:
                 return Refusal("not_possible", f"More than {_MANY} passkeys are too many. Remove one first.")
             if await tx.rows("passkey_by_credential", row[0]):
@@ -160,8 +159,6 @@ class Passkeys:
             if not await tx.rows("put_passkey", name, member.id, *row, now):
                 return unknown("member", member.id)
             await tx.commit()
-        finally:
-            await tx.rollback()
         return Passkey(name, row[3], to_datetime(now), None)
 
     async def ask_to_sign_in(self) -> str:
@@ -207,14 +204,11 @@ class Passkeys:
 
     async def _begin(self, member: Member, name: str, count: int, new_count: int) -> Started | None:
         """A session, unless the passkey was removed or used again meanwhile."""
-        tx = await self._store.begin()
-        try:
+        async with writing(self._store) as tx:
             started = await self._sessions.begin(tx, member, "start_session_by_passkey", name)
             if started and await tx.rows("use_passkey", name, count, new_count, self._clock.now()):
                 await tx.commit()
                 return started
-        finally:
-            await tx.rollback()
         return None
 
 
@@ -225,13 +219,10 @@ async def passkeys_of(store: Store, member: str) -> list[Passkey]:
 
 async def remove_passkey(store: Store, member: str, passkey: str) -> str | Refusal:
     """Remove a passkey of a member: nobody signs in with it any more. Sessions stay. Answers the id."""
-    tx = await store.begin()
-    try:
+    async with writing(store) as tx:
         if not await tx.rows("drop_passkey", member, passkey):
             return unknown("passkey", passkey)
         await tx.commit()
-    finally:
-        await tx.rollback()
     return passkey
 
 

@@ -10,8 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -25,7 +24,7 @@ from holdfast.clock import Clock, to_datetime
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
 from holdfast.keys import checked_org
-from holdfast.store.base import Store, Transaction
+from holdfast.store.base import Store, Transaction, writing
 
 _PREFIX: Final = "hfs_"
 _LENGTH: Final = len(_PREFIX) + 43
@@ -104,7 +103,7 @@ class Sessions:
         except inputs.Bad as bad:
             return bad.refusal
         hashed = await self._hashing.hashed(checked)
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             if not await tx.rows("accept_invitation", known.member.id, named[1], now, hashed):
                 return None
             await tx.rows("end_sessions", known.member.id, NO_SESSION, now)
@@ -125,7 +124,7 @@ class Sessions:
         if not await self._hashing.fits(known, password):
             return await self._hashing.fits(known, checked)
         hashed = await self._hashing.hashed(checked)
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             changed = bool(await tx.rows("change_password", member.id, known, hashed))
             if changed:
                 await tx.rows("end_sessions", member.id, session.digest, self._clock.now())
@@ -152,7 +151,7 @@ class Sessions:
 
     async def end(self, session: Session) -> int:
         """Sign out; how many sessions ended by it."""
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             ended = await tx.rows("end_session", session.digest, self._clock.now())
             await tx.commit()
         return len(ended)
@@ -163,7 +162,7 @@ class Sessions:
 
     async def touch(self, used: Mapping[bytes, Instant]) -> None:
         """Note when sessions were last used, and forget those that are too old to be any."""
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             if used:
                 await tx.many("touch_sessions", sorted(used.items()))
             await tx.rows("forget_sessions", self._clock.now() - self.limits.whole)
@@ -180,12 +179,12 @@ class Sessions:
                 return Started(before, token)
             # What has ended does not come to life again.
             token = self._token(known.member.id, None)
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             started = await self.begin(tx, known.member, "start_session", known.password, token=token)
             await tx.commit()
         if started is not None and self._hashing.is_outdated(known.password):
             hashed = await self._hashing.hashed(password)
-            async with self._writing() as tx:
+            async with writing(self._store) as tx:
                 await tx.rows("change_password", known.member.id, known.password, hashed)
                 await tx.commit()
         return started
@@ -206,14 +205,6 @@ class Sessions:
         if request is not None:
             raw = hmac.digest(self._secret.encode(), f"session\n{member}\n{request}".encode(), "sha256")
         return _PREFIX + base64.urlsafe_b64encode(raw).decode().rstrip("=")
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[Transaction]:
-        tx = await self._store.begin()
-        try:
-            yield tx
-        finally:
-            await tx.rollback()
 
 
 def _digest(token: str) -> bytes:

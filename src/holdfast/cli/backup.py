@@ -121,9 +121,10 @@ def _checked(copy: Path) -> Report | None:
     from holdfast.store.sqlite.store import SqliteStore
     from holdfast.verify import verify
 
+    # By its whole path: SQLite takes :memory: for something else.
+    store = SqliteStore(str(copy.absolute()))
+
     async def look() -> Report | None:
-        # By its whole path: SQLite takes :memory: for something else.
-        store = SqliteStore(str(copy.absolute()))
         await store.open()
         try:
             return None if await store.pending() else await verify(store)

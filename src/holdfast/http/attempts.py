@@ -19,7 +19,7 @@ from holdfast import tokens
 from holdfast.core.model import Instant
 from holdfast.errors import HoldfastError
 from holdfast.http.limits import Buckets, slow_down, whose
-from holdfast.store.base import Store, Transaction
+from holdfast.store.base import Store, writing
 
 _FORGET_EVERY: Final = 600_000
 _FORGET_MAX: Final = 10_000
@@ -94,7 +94,7 @@ class Attempts:
 
     async def _take(self, names: list[tuple[str, _Limit]], now: Instant) -> None:
         await self._forget(now)
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             for name, (burst, every) in names:
                 if not await tx.rows("take_attempt", name, now, every, burst * every):
                     break
@@ -110,7 +110,7 @@ class Attempts:
         return max(0, found[0][0] + limit.every - now - limit.burst * limit.every) if found else 0
 
     async def _give_back(self, names: list[tuple[str, _Limit]]) -> None:
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             for name, limit in names:
                 await tx.run("give_back_attempt", name, limit.every)
             await tx.commit()
@@ -120,14 +120,6 @@ class Attempts:
         if self._forget_at is not None and self._forget_at > now:
             return
         self._forget_at = now + _FORGET_EVERY
-        async with self._writing() as tx:
+        async with writing(self._store) as tx:
             await tx.run("forget_attempts", now, _FORGET_MAX)
             await tx.commit()
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[Transaction]:
-        tx = await self._store.begin()
-        try:
-            yield tx
-        finally:
-            await tx.rollback()

@@ -14,6 +14,7 @@ from holdfast.clock import TestClock
 from holdfast.core.refusals import Refusal
 from holdfast.keeping.pruning import Pruned
 from holdfast.library import Holdfast
+from holdfast.store.base import writing
 
 log = logging.getLogger("holdfast")
 
@@ -68,10 +69,7 @@ async def orgs_to_prune(hf: Holdfast, since: int) -> list[str]:
 
 async def _claimed(hf: Holdfast, org: str) -> bool:
     now = hf.clock.now()
-    tx = await hf.store.begin()
-    try:
+    async with writing(hf.store) as tx:
         mine = await tx.rows("claim_pruning", org, now, now - _DAY)
         await tx.commit()
-    finally:
-        await tx.rollback()
     return bool(mine)

@@ -7,7 +7,7 @@ queries, its connections and its migrations, and no rules.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple, Protocol
 
 Row = Sequence[Any]
@@ -130,3 +130,13 @@ async def still_so(tx: Transaction, seen: Seen) -> bool:
         return True
     live: int = sum(row[0] for row in await tx.each("live_of_parties", seen.parties))
     return live == seen.live
+
+
+@asynccontextmanager
+async def writing(store: Store) -> AsyncIterator[Transaction]:
+    """A writing transaction beside the lane: what is not committed in it never happened."""
+    tx = await store.begin()
+    try:
+        yield tx
+    finally:
+        await tx.rollback()
