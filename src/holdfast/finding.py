@@ -79,7 +79,9 @@ class Sought(NamedTuple):
 def _pattern(word: str) -> str:
     """A part of text, in any case. What JSON or a database may write in its own way is left open."""
     open_to = {"%": r"\%", "_": r"\_", '"': "%", "\\": "%"}
-    return f"%{''.join(open_to.get(it, it) if it.isascii() else '%' for it in word)}%"
+    text = "".join(open_to.get(it, it) if it.isascii() else "%" for it in word)
+    # Weiss may be written Weiß.
+    return f"%{re.sub('ss', '%', text, flags=re.IGNORECASE)}%"
 
 
 def by_reference(pools: Sequence[Row], text: str) -> list[tuple[int, int]]:

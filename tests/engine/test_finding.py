@@ -27,7 +27,7 @@ PEOPLE = [
     party("s-2", "Ännä Höglund", email="hoglund@example.org", phone="040 765 4321"),
     party("s-3", 'Bea "Bee" 100% O\\Neill', email="bea_b@example.org"),
     party("s-4", "Cyd Example-Stone", email="STONE@EXAMPLE.ORG"),
-    party("00417", "Dee"),
+    party("00417", "Dee Weiß"),
 ]
 
 
@@ -50,6 +50,8 @@ SAID = [
     ("040 1234567", "s-1"),
     ("+358 (40) 123-4567", "s-1"),
     ("0407654321", "s-2"),
+    ("WEISS", "00417"),
+    ("weiß", "00417"),
     ("s-3", "s-3"),
     ("00417", "00417"),
     ("100%", "s-3"),
