@@ -59,6 +59,16 @@ async def test_the_e_mail_finds_the_member_of_the_org_and_the_subject_keeps_them
         assert await identities.sign_in(nobody, settings(new_role="staff")) is None
 
 
+@pytest.mark.parametrize("odd", ["y\x00", "y\ud800"])
+async def test_what_cannot_be_kept_is_nobodys(hf: Holdfast, odd: str) -> None:
+    identities, let_in = identities_of(hf), {"new_role": "staff"}
+    assert await identities.sign_in(claimed(odd, "zoe@example.org"), settings(**let_in)) is None
+    by_name = settings(claim="preferred_username", **let_in)
+    assert await identities.sign_in(claimed("1", "zoe@example.org", odd), by_name) is None
+    # The control: a name that is only shown is done without.
+    assert await identities.sign_in(claimed("1", "zoe@example.org", odd), settings(**let_in)) is not None
+
+
 async def test_another_claim_finds_the_member_by_name(hf: Holdfast) -> None:
     identities, by_name = identities_of(hf), settings(claim="preferred_username")
     assert await identities.sign_in(claimed(name="olga"), by_name) is None

@@ -39,7 +39,10 @@ class Identities:
             return await self._sign_in(who, settings)
 
     async def _sign_in(self, who: Claimed, settings: OidcSettings) -> Started | None:
-        if not 0 < len(who.subject) <= _SUBJECT_MAX:
+        try:
+            inputs.text(who.subject, "subject", _SUBJECT_MAX, empty=False)
+            inputs.text(who.name if settings.claim != "email" else "", "name", _SUBJECT_MAX)
+        except inputs.Bad:
             return None
         async with writing(self._store) as tx:
             found = await tx.rows("member_by_identity", settings.org, who.issuer, who.subject)
