@@ -175,20 +175,23 @@ def parts_fit_together(root: Path) -> Iterator[str]:
             for key, it in ours.items()
             if it["environment"]["HOLDFAST_PROXIES"] != in_front
         )
-    yield from _balanced(root, whole["services"], ours)
+    yield from _balanced(root, whole["services"], ours, net["gateway"])
 
 
-def _balanced(root: Path, services: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
+def _balanced(
+    root: Path, services: Mapping[str, Any], ours: Mapping[str, Any], gateway: str
+) -> Iterator[str]:
     text = (root / "deploy/haproxy.cfg").read_text()
     port = environment(stages(root)[-1])["HOLDFAST_PORT"]
     if re.findall(r"^ +server \S+ (\S+)$", text, re.MULTILINE) != [f"{key}:{port}" for key in ours]:
         yield "the balancer asks others than our nodes"
     [bound] = re.findall(r"^ +bind :(\d+)", text, re.MULTILINE)
-    if services["balancer"]["ports"] != [f"{port}:{bound}"]:
+    if services["balancer"]["ports"] != [f"127.0.0.1:{port}:{bound}"]:
         yield "the balancer's port is not the one that is published"
     for line in (
         "option httpchk GET /readyz",
-        "http-request set-header X-Forwarded-For %[src]",
+        f"acl in_front src {gateway}",
+        "http-request set-header X-Forwarded-For %[src] if !in_front",
         "http-request deny deny_status 404 if { path -m beg /metrics }",
     ):
         if f"    {line}\n" not in text:

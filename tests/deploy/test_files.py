@@ -37,6 +37,8 @@ CARELESS = [
     ("compose.postgres.yaml", "period: 20s", "period: 10s", "node-a is cut off"),
     ("compose.postgres.yaml", "address: 10.213.8.2", "address: 10.213.8.3", "node-a believes another"),
     ("haproxy.cfg", "node-b:8000", "node-c:8000", "the balancer asks others than our nodes"),
+    ("compose.postgres.yaml", "127.0.0.1:8000", "8000", "the balancer's port is not the one"),
+    ("haproxy.cfg", "src 10.213.8.1", "src 0.0.0.0/0", "the balancer does not say: acl in_front"),
     ("haproxy.cfg", "For %[src]", "For %[hdr(x-real-ip)]", "the balancer does not say: http-request set"),
     ("holdfast.service", "holdfast serve", "holdfast server", "No such command 'server'"),
     ("holdfast.service", "NoNewPrivileges=yes", "NoNewPrivileges=no", "does not say NoNewPrivileges=yes"),
