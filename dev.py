@@ -65,13 +65,14 @@ def test(arguments: list[str]) -> int:
 
 
 def lint(arguments: list[str]) -> int:
-    """Runs all three, so that one look shows everything. `lint --fix [PATH ...]` mends what it can there."""
+    """Runs all four, so that one look shows everything. `lint --fix [PATH ...]` mends what it can there."""
     formatting = [] if "--fix" in arguments else ["--check"]
     formatting += [word for word in arguments if not word.startswith("-")]
     return max(
         call(PYTHON, "-m", "ruff", "check", *arguments),
         call(PYTHON, "-m", "ruff", "format", *formatting),
         call(PYTHON, "-m", "mypy"),
+        call(PYTHON, "-m", "testbed.audit"),
     )
 
 
@@ -109,7 +110,7 @@ def lock(arguments: list[str]) -> int:
 COMMANDS = {
     "demo": Command(demo, "run", "see Holdfast at work, in your browser (--stories: in the terminal)"),
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
-    "lint": Command(lint, "dev", "check style, format and types"),
+    "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),

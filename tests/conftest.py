@@ -42,7 +42,20 @@ settings.load_profile("holdfast")
 PLACE_VARIABLE = "PYTEST_DEBUG_TEMPROOT"
 
 # The first take longest: whoever has nothing left to do at the end has not long to wait for the others.
-ORDER = ["browser", "demo", "http", "console", "cli", "core", "tests", "outbox", "engine", "pages", "store"]
+ORDER = [
+    "browser",
+    "demo",
+    "deploy",
+    "http",
+    "console",
+    "cli",
+    "core",
+    "tests",
+    "outbox",
+    "engine",
+    "pages",
+    "store",
+]
 
 
 def pytest_configure(config: pytest.Config) -> None:

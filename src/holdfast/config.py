@@ -9,7 +9,6 @@ from typing import Final
 
 from holdfast.errors import SettingsWrong
 from holdfast.store.base import Store
-from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore, path_of
 from holdfast.tokens import new_secret
 
@@ -28,6 +27,9 @@ def make_store(url: str) -> Store:
     if url.startswith("sqlite:///"):
         return SqliteStore(path_of(url))
     if url.startswith(("postgresql://", "postgres://")):
+        # Who uses SQLite need not wait for its driver.
+        from holdfast.store.postgres.store import PostgresStore
+
         return PostgresStore(url)
     raise SettingsWrong(f"not an address of a database: {url!r} (sqlite:///file.db or postgresql://…)")
 

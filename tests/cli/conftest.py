@@ -7,12 +7,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
+
+# Building the tree of commands takes ten times as long as most of them, and it is the same for all.
+testing._get_command = cache(testing._get_command)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -127,6 +127,8 @@ async def test_every_command_of_staff_with_a_key_is_done_once(hf: Holdfast, data
     assert opening.state == "handed_back"
     await twice(hf.resolve, "chair", opening.number, "free", other=by)
     await twice(hf.offer, ann.id, other={"why": "asked"})
+    granted(await hf.cancel(bea.id))
+    await twice(hf.put_back, bea.id, other={"why": "asked"})
     assert set(ways) == {name for name in vars(StaffCommands) if not name.startswith("_")}, (
         "a new command of staff belongs here"
     )

@@ -224,7 +224,7 @@ async def test_every_method_knows_what_is_unknown(hf: Holdfast) -> None:
     """A name of nothing gets a calm no from every method that takes a name."""
     names = {"pool": "nowhere", "booking": "K7PM2X", "token": "a.b", "token_or_booking": "K7PM2X"}
     values = {"party": "ann", "units": ["a"], "label": "a", "opening": 1, "action": "free"}
-    values["text"] = "party_id"
+    values |= {"text": "party_id", "state": "held"}
     asked = set()
     for name, method in inspect.getmembers(hf, inspect.iscoroutinefunction):
         wanted = inspect.signature(method).parameters.values()

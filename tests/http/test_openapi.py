@@ -159,7 +159,8 @@ def test_every_operation_says_what_it_does_and_every_code_is_told(document: Any)
 def test_the_page_is_whole_and_asks_no_other_host(admin: Client) -> None:
     page = admin.get("/docs")
     assert page.headers["content-type"].startswith("text/html")
-    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for rule in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"):
+        assert rule in page.headers["content-security-policy"]
     for address in ("/docs/docs.js", "/docs/docs.css"):
         assert address in page.text
         assert admin.get(address).status_code == 200

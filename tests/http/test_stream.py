@@ -86,6 +86,8 @@ def of(party: str) -> Any:
 
 def test_changes_are_told_as_they_happen(server: Server, admin: Client, reader: Client) -> None:
     admin.pool("live")
+    with admin.stream("GET", "/v1/stream") as answer:
+        assert answer.headers["x-content-type-options"] == "nosniff"
     with listening(server, admin) as staff, listening(server, reader) as other:
         staff.wait("ready")
         other.wait("ready")

@@ -18,6 +18,8 @@ from tests.database import dialect_of, opened, sqlite_file
 
 PACKAGE = Path(holdfast.__file__).parent
 ASKING = {"rows", "each", "run", "many", "stream", "Write"}
+# Methods that are given a query to ask, and as which argument.
+PASSING = {"begin": 2}
 
 
 def names_used() -> Iterator[str]:
@@ -26,7 +28,9 @@ def names_used() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name) and node.args:
                 asked = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-                given = node.args[0] if asked.lstrip("_") in ASKING else None
+                at = PASSING.get(asked, 0)
+                asks = asked in PASSING or asked.lstrip("_") in ASKING
+                given = node.args[at] if asks and len(node.args) > at else None
             elif isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "QUERIES":
                 given = node.slice
             else:

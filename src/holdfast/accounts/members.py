@@ -184,8 +184,9 @@ class Members:
             # The member first: who is just signing in waits for it, and then finds nobody.
             if not await tx.rows("drop_member", org, member):
                 return unknown("member", member)
-            for everything in ("drop_sessions", "drop_passkeys", "drop_identities"):
-                await tx.rows(everything, member)
+            await tx.rows("drop_sessions", member)
+            await tx.rows("drop_passkeys", member)
+            await tx.rows("drop_identities", member)
             return member
 
         said = ("remove_member", member)

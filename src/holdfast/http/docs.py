@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 _POLICY: Final = (
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+        (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+            b"form-action 'self'; frame-ancestors 'none'"
+        ),
     ),
     (b"referrer-policy", b"no-referrer"),
 )

@@ -187,6 +187,7 @@ async def stream_out(
         (b"content-type", media_type.encode()),
         (b"x-request-id", visit.request_id.encode()),
         (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
         (b"x-accel-buffering", b"no"),
     ]
     sending = asyncio.create_task(_send_parts(send, headers, parts))

@@ -1,0 +1,97 @@
+"""The files of `deploy/` fit the project and each other, and a careless change of one is noticed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deploy import looking
+
+ROOT = looking.ROOT
+
+
+@pytest.mark.parametrize("check", looking.CHECKS)
+def test_the_files_are_in_order(check: looking.Check) -> None:
+    assert list(check(ROOT)) == []
+
+
+CARELESS = [
+    ("Dockerfile", "COPY src src", "COPY source src", "there is no source to copy"),
+    ("Dockerfile", "USER 10001:10001", "USER root", "the image runs as somebody of importance"),
+    ("Dockerfile", "USER 10001:10001", "USER 0:0", "the image runs as somebody of importance"),
+    ("Dockerfile", "--require-hashes ", "", "packages are not held to their hashes"),
+    ("Dockerfile", "VOLUME /var/lib/holdfast", "VOLUME /data", "the database is not in the volume"),
+    ("Dockerfile", '["serve"]', '["serve", "--workers", "2"]', "No such option: --workers"),
+    ("Dockerfile", "HOLDFAST_PORT=8000", "HOLDFAST_PORT=http", "the image: BadParameter: "),
+    ("Dockerfile.dockerignore", "*\n", "", "the image is built from whatever lies about"),
+    ("Dockerfile.dockerignore", "!src\n", "", "src is not let in"),
+    ("compose.sqlite.yaml", "read_only: true", "read_only: false", "holdfast can change itself"),
+    ("compose.sqlite.yaml", "seats:/var", "chairs:/var", "holdfast mounts chairs"),
+    ("compose.sqlite.yaml", "HOLDFAST_PROXIES:", "HOLDFAST_PROXY:", "no setting HOLDFAST_PROXY"),
+    ("compose.postgres.yaml", "no-new-privileges:true", "seccomp:unconfined", "node-a can gain privileges"),
+    ("compose.postgres.yaml", "period: 20s", "period: 10s", "node-a is cut off"),
+    ("compose.postgres.yaml", "address: 10.213.8.2", "address: 10.213.8.3", "node-a believes another"),
+    ("haproxy.cfg", "node-b:8000", "node-c:8000", "the balancer asks others than our nodes"),
+    ("compose.postgres.yaml", "127.0.0.1:8000", "8000", "the balancer's port is not the one"),
+    ("haproxy.cfg", "src 10.213.8.1", "src 0.0.0.0/0", "the balancer does not say: acl in_front"),
+    ("haproxy.cfg", "For %[src]", "For %[hdr(x-real-ip)]", "the balancer does not say: http-request set"),
+    ("holdfast.service", "holdfast serve", "holdfast server", "No such command 'server'"),
+    ("holdfast.service", "NoNewPrivileges=yes", "NoNewPrivileges=no", "does not say NoNewPrivileges=yes"),
+    ("holdfast.service", "Directory=holdfast", "Directory=seats", "database is not in its directory"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "before", "after", "complaint"), CARELESS)
+def test_a_careless_change_is_noticed(
+    tmp_path: Path, name: str, before: str, after: str, complaint: str
+) -> None:
+    for entry in ("pyproject.toml", "README.md", "LICENSE", "requirements", "src"):
+        (tmp_path / entry).symlink_to(ROOT / entry)
+    shutil.copytree(ROOT / "deploy", tmp_path / "deploy")
+    path = tmp_path / "deploy" / name
+    changed = path.read_text().replace(before, after)
+    assert changed != path.read_text()
+    path.write_text(changed)
+    found = []
+    for check in looking.CHECKS:
+        try:
+            found += list(check(tmp_path))
+        except (KeyError, ValueError) as error:
+            found.append(f"{type(error).__name__}: {error}")
+    assert any(complaint in it for it in found), found
+
+
+SYSTEMD_MIN = 252
+
+
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    """Where it is, and new enough to judge: it knows every word of the unit, and finds little left open."""
+    text = (ROOT / "deploy/holdfast.service").read_text()
+    path = tmp_path / "holdfast.service"
+    path.write_text(text.replace("/opt/holdfast/bin/holdfast", sys.executable))
+    assert sys.executable in path.read_text()
+    if systemd_version() < SYSTEMD_MIN:
+        return
+    verified = systemd("verify", "--man=no", str(path))
+    assert [line for line in verified.stderr.splitlines() if "holdfast.service" in line] == []
+    secured = systemd("security", "--offline=true", "--threshold=25", "--no-pager", str(path))
+    assert secured.returncode == 0, secured.stdout + secured.stderr
+    path.write_text("[Service]\nExecStart=/bin/true\nProtectEverything=yes\n")
+    assert "ProtectEverything" in systemd("verify", "--man=no", str(path)).stderr
+    assert systemd("security", "--offline=true", "--threshold=25", "--no-pager", str(path)).returncode != 0
+
+
+def systemd(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True)
+
+
+def systemd_version() -> int:
+    if shutil.which("systemd-analyze") is None:
+        return 0
+    found = re.match(r"systemd (\d+)", systemd("--version").stdout)
+    return int(found[1]) if found else 0
