@@ -252,12 +252,13 @@ class Engine:
     async def _settle(self, batch: Batch) -> bool | None:
         """Whether a commit whose outcome is unknown has happened; None if nobody comes back to tell.
 
-        Every pool must tell: of one of them, another node may have been asked the same at the same moment and
-        have written the very same entry, while the rest of this batch never came to be.
+        Every pool must tell, and every key must be kept: another node may have been asked the same of one of
+        them at the same moment and have written the very same entry, while this batch never came to be.
         """
         entries = batch.writer.last_entries
         if not entries:
             return False
+        keys = [(request.org, request.key) for request in batch.writer.requests]
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + _SETTLE_S
         while loop.time() < give_up_at:
@@ -270,11 +271,13 @@ class Engine:
                         (await tx.rows("log_hash_at", pool_id, seq), hash_)
                         for pool_id, (seq, hash_) in entries.items()
                     ]
+                    kept = await tx.each("requests_by_key", keys) if keys else ()
                     # A commit waits for the standby, and so for all that was committed before it.
                     await tx.commit()
                 finally:
                     await tx.rollback()
-                return all(rows and bytes(rows[0][0]) == hash_ for rows, hash_ in found)
+                told = all(rows and bytes(rows[0][0]) == hash_ for rows, hash_ in found)
+                return told and len(kept) == len(keys)
             except Exception:  # noqa: BLE001  # whatever it is, it does not tell the outcome
                 await asyncio.sleep(_SETTLE_PAUSE_S)
         log.error("the outcome of a commit stays unknown: the database does not come back to tell")

@@ -61,3 +61,15 @@ async def test_what_another_node_did_of_it_vouches_for_nothing_else(
         assert granted(await two.booking(ann.id)).state == "confirmed"
         assert [it.event for it in granted(await two.log("gig"))] == ["PoolCreated", "Held", "Confirmed"]
         assert [it.event for it in granted(await two.log(other))] == ["PoolCreated", "Held"]
+
+
+async def test_the_same_under_another_key_is_not_ours(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each key has an answer of its own, which the next to ask with it must get."""
+    async with opened(database_url) as one, opened(database_url) as two:
+        granted(await one.create_pool("gig", preset="checkout", quotas={"main": 5}))
+        await lose_next_commit(one, lambda: two.book("gig", "ann", idempotency_key="two"), monkeypatch)
+        first = await one.book("gig", "ann", idempotency_key="one")
+        assert await two.book("gig", "ann", idempotency_key="one") == first
+        assert [it.event for it in granted(await two.log("gig"))] == ["PoolCreated", "Held"]
