@@ -9,7 +9,6 @@ import asyncpg
 import pytest
 
 from holdfast import Booking, Holdfast, granted
-from holdfast import engine as engines
 from holdfast.errors import Busy
 from tests.engine.staging import nodes, outcome
 from tests.verified import assert_verified
@@ -85,7 +84,7 @@ async def test_a_pool_locked_outside_keeps_a_change_waiting_and_nobody_else(
             granted(await hf.book("free", "bea"))
             assert not change.done()
         assert granted(await change).party.name == "Ann"
-        monkeypatch.setattr(engines, "_KEEP_S", 0.2)
+        monkeypatch.setattr("holdfast.door._GIVE_UP_S", 0.2)
         async with connection.transaction():
             await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
             with pytest.raises(Busy):

@@ -30,7 +30,7 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("seed", range(1, 9))
 def test_every_promise_holds_whatever_fails(seed: int) -> None:
     assert run_seed(seed, STEPS).wrong == []
 
@@ -42,7 +42,7 @@ def test_and_on_postgres(seed: int, postgres_server_url: str) -> None:
 
 
 def test_the_seeds_have_everything_in_them() -> None:
-    played = [run_seed(seed, 60) for seed in range(30, 36)]
+    played = [run_seed(seed, 60) for seed in range(30, 34)]
     assert sum(it.kills for it in played) > 5
     assert len({what for it in played for what in it.faults}) >= 10
     assert sum(it.commands for it in played) > 1_000
