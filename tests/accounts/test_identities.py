@@ -90,6 +90,35 @@ async def test_who_comes_twice_at_once_is_made_once(hf: Holdfast, database_url: 
     assert await ask(database_url, "SELECT count(*) FROM identities") == [(1,)]
 
 
+@pytest.mark.parametrize("query", ["member_by_identity", "member_by_email"])
+async def test_who_was_made_between_two_looks_is_let_in(
+    postgres_url: str, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL shows a transaction what others commit meanwhile."""
+    zoe, allowed = claimed("zoe", "zoe@example.org", "Zoe"), settings(new_role="read")
+    async with opened(postgres_url) as hf, opened(postgres_url, migrate=False) as other:
+        begin = hf.store.begin
+
+        async def begin_slowly() -> Any:
+            monkeypatch.setattr(hf.store, "begin", begin)
+            tx = await begin()
+            rows = tx.rows
+
+            async def and_meanwhile(name: str, *values: Any) -> Any:
+                found = await rows(name, *values)
+                if name == query:
+                    monkeypatch.setattr(tx, "rows", rows)
+                    assert await identities_of(other).sign_in(zoe, allowed)
+                return found
+
+            monkeypatch.setattr(tx, "rows", and_meanwhile)
+            return tx
+
+        monkeypatch.setattr(hf.store, "begin", begin_slowly)
+        assert await identities_of(hf).sign_in(zoe, allowed)
+    assert await ask(postgres_url, "SELECT count(*) FROM identities") == [(1,)]
+
+
 async def test_who_is_removed_leaves_nothing_behind(hf: Holdfast, database_url: str) -> None:
     identities, members = identities_of(hf), Members(hf.store, hf.clock, hf.secret)
     zoe = claimed("zoe", "zoe@example.org", "Zoe")

@@ -60,8 +60,11 @@ class Identities:
         member = await self._matching(tx, who, settings)
         if member is None and settings.new_role:
             member = await self._made(tx, who, settings)
-        if member is None or await tx.rows("subject_of_member", member.id, who.issuer):
+        if member is None:
             return None
+        if known := await tx.rows("subject_of_member", member.id, who.issuer):
+            # They may have come at this very moment by another way.
+            return member if known[0][0] == who.subject else None
         await tx.run("put_identity", settings.org, who.issuer, who.subject, member.id, self._clock.now())
         return member
 
@@ -76,7 +79,10 @@ class Identities:
     async def _made(self, tx: Transaction, who: Claimed, settings: OidcSettings) -> Member | None:
         """A new member, without a password or an invitation."""
         email = _email(who)
-        if not email or await tx.rows("member_by_email", settings.org, email):
+        if not email:
+            return None
+        # By e-mail nobody was found; who is made meanwhile is kept from being made twice by the database.
+        if settings.claim != "email" and await tx.rows("member_by_email", settings.org, email):
             return None
         try:
             name = inputs.text(who.name.strip()[:_NAME_MAX], "name", _NAME_MAX, empty=False)
