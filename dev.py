@@ -60,7 +60,7 @@ def demo(arguments: list[str]) -> int:
 def test(arguments: list[str]) -> int:
     # The order of the files is our own: tests/conftest.py says why.
     return call(
-        PYTHON, "-m", "pytest", "-q", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *arguments
+        PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *arguments
     )
 
 

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Open
 from tests.browser.flows import WORDS, fill_in, full_class, heading, new_key, now_of, offer_to, person, says
 from tests.http.server import Client, Server
+from tests.patience import wait_until
 
 
 def test_two_race_for_one_seat_and_one_has_it(admin: Client, visit: Open) -> None:
@@ -86,7 +87,7 @@ def test_news_that_come_while_a_page_fetches_are_not_lost(admin: Client, visit: 
     page = visit(f"/b/{admin.book(key, 'mine')['edit_token']}")
     page.add_init_script(HEARING)
     page.reload()
-    page.wait_for_function("window.heard > 0")
+    wait_until(lambda: page.evaluate("window.heard") or 0)
     held: list[Any] = []
 
     def keep(route: Any) -> None:
@@ -101,7 +102,7 @@ def test_news_that_come_while_a_page_fetches_are_not_lost(admin: Client, visit: 
         page.wait_for_timeout(20)
     old, heard = held[0].fetch(), page.evaluate("window.heard")
     admin.act(others[1]["id"], "cancel")
-    page.wait_for_function("heard => window.heard > heard", arg=heard)
+    wait_until(lambda: page.evaluate("window.heard") > heard)
     held[0].fulfill(response=old)
     says(page, "You are #1 in line")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from operator import ge
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.database import SECRET, ask
 from tests.engine.looking import Picture, bookings, events, look, wrong
 from tests.engine.proxy import Proxy, proxied
 from tests.engine.staging import outcome
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.verified import assert_verified
 
 WAYS = ["cut before", "cut after", "stall before", "stall after"]
@@ -188,22 +189,23 @@ async def test_a_writer_that_the_server_throws_out_is_replaced(
 ) -> None:
     _, hf = line
     ended = asyncio.Event()
+    heard: list[list[str]] = [[] for _ in range(8)]
 
-    async def call(number: int) -> list[str]:
-        said, turn = [], 0
+    async def call(number: int) -> None:
         while not ended.is_set():
-            turn += 1
-            said.append(outcome(await hf.book("hall", f"{number}-{turn}")))
+            heard[number].append(outcome(await hf.book("hall", f"{number}-{len(heard[number])}")))
             await asyncio.sleep(0.002)
-        return said
 
     calling = asyncio.gather(*(call(number) for number in range(8)))
     for _ in range(5):
-        await asyncio.sleep(0.1)
+        # A command is tried twice: nobody is thrown out twice with the same one.
+        enough = [len(said) + 2 for said in heard]
+        await until(lambda enough=enough: calling.done() or all(map(ge, map(len, heard), enough)))
         others = "application_name = 'holdfast' AND datname = current_database()"
         await ask(postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
     ended.set()
-    said = [answer for answers in await calling for answer in answers]
+    await calling
+    said = [answer for answers in heard for answer in answers]
     assert set(said) <= {"held", "waiting"}
     assert len(bookings(await untouched(postgres_url))) == len(said)
 
