@@ -1,7 +1,7 @@
 """A seeded simulator: many parties, staff and nodes over one database, with everything going wrong.
 
     python3 dev.py sim              one seed after another, for a minute
-    python3 dev.py sim 42           this seed, told line by line
+    python3 dev.py sim 42           this seed again, with what the nodes write to their logs
     python3 dev.py sim --seconds 3600 --store postgres
 
 People ask, nodes die, commits fail before and after, clocks jump, messages are lost and doubled. When the

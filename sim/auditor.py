@@ -48,7 +48,7 @@ def audit(
         wrong += ledger.wrong + _chain(listed) + _as_shown(ledger, shown[pool])
         names = {number: name for name, number in shown[pool]["numbers"].items()}
         wrong += _nothing_lost(ledger, listed, [it for it in asked if it.pool == shown[pool]["key"]], names)
-        wrong += _told(pool, shown[pool]["name"], listed, carried)
+        wrong += _told(shown[pool]["name"], listed, carried)
     return wrong
 
 
@@ -118,19 +118,15 @@ def _nothing_lost(
     return wrong
 
 
-def _told(pool: int, name: str, entries: Sequence[Entry], carried: Sequence[Carried]) -> list[str]:
+def _told(name: str, entries: Sequence[Entry], carried: Sequence[Carried]) -> list[str]:
     wrong = []
-    kinds = {entry.seq: entry.kind for entry in entries}
-    handed = set()
-    for message in carried:
-        head, seq, _ = message.id.rsplit("-", 2)
-        if head != name:
-            continue
-        handed.add(int(seq))
-        if int(seq) not in kinds:
+    happened = {entry.seq for entry in entries}
+    ours = [(it, it.id.rsplit("-", 2)) for it in carried]
+    for message, (pool, seq, _) in ours:
+        if pool == name and int(seq) not in happened:
             wrong.append(f"told_once: {message.id} tells {message.kind} of what never happened")
     offers = sum(1 for entry in entries if entry.kind == "Offered")
-    told = len({it.id for it in carried if it.id.startswith(name) and it.kind == "offer"})
+    told = len({it.id for it, (pool, *_) in ours if pool == name and it.kind == "offer"})
     if told != offers:
         wrong.append(f"told_once: {offers} offers were made, {told} were handed to a notifier")
     return wrong

@@ -138,10 +138,8 @@ class FaultyTransaction:
         return await self._inner.many(name, rows)
 
     async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
-        if not await self._before():
-            return False
-        done = await self._inner.finish(seen, writes)
-        if not done:
+        await self._before()
+        if not await self._inner.finish(seen, writes):
             return False
         await self._after()
         return True
@@ -161,7 +159,7 @@ class FaultyTransaction:
             await self._inner.rollback()
             raise Unavailable("made up: the connection was lost in a transaction")
 
-    async def _before(self) -> bool:
+    async def _before(self) -> None:
         await self._store.alive()
         faults = self._store.faults
         if faults.strikes("commit refused"):
@@ -170,7 +168,6 @@ class FaultyTransaction:
         if faults.strikes("commit unknown, not done"):
             await self._inner.rollback()
             raise OutcomeUnknown("made up: the connection was lost before the commit")
-        return True
 
     async def _after(self) -> None:
         await self._store.alive()

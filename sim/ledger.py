@@ -44,8 +44,6 @@ class Ledger:
     sizes: dict[str, int | None] = field(default_factory=dict)
     by_units: set[str] = field(default_factory=set)
     open_size: int = 0
-    promotion: str = ""
-    status: str = ""
     units: dict[str, str] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
     # Openings that staff have given up to whoever comes, by their quota.
@@ -69,20 +67,6 @@ class Ledger:
     def line(self) -> list[int]:
         waiting = [(it.place, number) for number, it in self.places.items() if it.state == "waiting"]
         return [number for _, number in sorted(waiting)]
-
-    def overflow(self) -> int:
-        over = 0
-        for quota in self.sizes:
-            size = self.size(quota)
-            if size is not None:
-                used = sum(it.taken for it in self.places.values() if it.quota == quota)
-                over += max(0, used - size)
-        return over
-
-    def size(self, quota: str) -> int | None:
-        if quota in self.by_units:
-            return sum(1 for it in self.units.values() if it == quota)
-        return self.sizes[quota]
 
     def check_room(self, entry: Entry) -> None:
         """No seat is given twice. A quota of units is held to its units alone: some are past, or closed."""
@@ -114,8 +98,6 @@ class Ledger:
         self.sizes = {quota["key"]: quota["size"] for quota in pool["quotas"]}
         self.by_units = {quota["key"] for quota in pool["quotas"] if quota.get("by_units")}
         self.open_size = pool["open_size"]
-        self.promotion = pool["policy"]["promotion"]
-        self.status = pool.get("status", self.status)
 
     _PoolChanged = _PoolCreated
 

@@ -41,9 +41,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A message that came to the notifier; `delivered` if it was handed over."""
+    """A message that came to the notifier, whether or not it was handed over."""
 
     id: str
     kind: str
     address: str
-    delivered: bool

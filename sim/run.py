@@ -97,7 +97,7 @@ async def _play(url: str, seed: int, steps: int) -> Outcome:
         await _settle(cast, nodes, clock)
         shown = await _shown(nodes[0].hf, pools)
         entries = await _log(url)
-        carried = [Carried(it.id, it.kind, it.address, delivered=True) for it in carrier.tried]
+        carried = [Carried(it.id, it.kind, it.address) for it in carrier.tried]
         outcome.wrong += cast.wrong + audit(entries, cast.asked, carried, shown)
         outcome.entries = len(entries)
     finally:
