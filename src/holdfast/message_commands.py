@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast import ids, inputs, records
@@ -33,13 +33,14 @@ class MessageCommands(WebhookCommands):
         from holdfast.messages.notice import key_of
 
         key = key_of(message)
-        found: Sequence[Any] = ()
-        if key is not None and await self._is_ours(key.pool_id):
-            found = await self.store.reader().rows("read_message", *key)
-        if key is None or not found:
+        if key is None or not await self._is_ours(key.pool_id):
             return unknown("message", message)
-        told = await self.store.reader().rows("deliveries_of", *key)
-        return records.message_fate(found[0], told, await self.store.reader().rows("dismissal_of", *key))
+        # What is said of the message and of its targets is written down together: so it is read.
+        async with self.store.snapshot() as snapshot:
+            found = await snapshot.rows("read_message", *key)
+            told = await snapshot.rows("deliveries_of", *key)
+            away = await snapshot.rows("dismissal_of", *key)
+        return records.message_fate(found[0], told, away) if found else unknown("message", message)
 
     async def messages_about(self, booking: str) -> list[Message] | Refusal:
         """What a booking's party was told, and staff about it, in order."""

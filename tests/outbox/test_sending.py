@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -292,3 +293,33 @@ def test_tries_come_less_and_less_often_and_never_all_at_once() -> None:
     assert max(waits) == HOUR_S * 1000
     assert 20 * HOUR_S * 1000 < sum(waits) < 30 * HOUR_S * 1000
     assert delay(1, 0.0) < delay(1, 0.5) < delay(1, 1.0)
+
+
+async def test_a_message_and_its_deliveries_are_read_as_they_were_at_one_moment(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is sent between the reading of the one and of the others; what is told fits together still."""
+    await post.book("chair", "Olga")
+    await post.book("chair", "Ann")
+    (message,) = granted(await post.hf.messages("chair"))
+    sent: list[int] = []
+
+    def meanwhile(kind: type) -> None:
+        plain = kind.rows
+
+        async def rows(self: Any, name: str, *values: Any) -> Any:
+            found = await plain(self, name, *values)
+            if name == "read_message" and not sent:
+                sent.append(await post.outbox.send_due())
+            return found
+
+        monkeypatch.setattr(kind, "rows", rows)
+
+    async with post.hf.store.snapshot() as snapshot:
+        kinds = {type(snapshot), type(post.hf.store.reader())}
+    for kind in kinds:
+        meanwhile(kind)
+    fate = granted(await post.hf.message(message.id))
+    assert sent == [1]
+    assert (fate.state, fate.deliveries) == ("pending", ())
+    assert granted(await post.hf.message(message.id)).state == "sent"
