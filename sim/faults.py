@@ -70,8 +70,8 @@ class FaultyStore:
         return FaultyReader(self, self.inner.scout())
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Snapshot]:
-        async with self.inner.snapshot() as found:
+    async def snapshot(self, *, long: bool = False) -> AsyncIterator[Snapshot]:
+        async with self.inner.snapshot(long=long) as found:
             yield found
 
     async def open(self) -> None:
@@ -120,6 +120,9 @@ class FaultyTransaction:
     def __init__(self, store: FaultyStore, inner: Transaction) -> None:
         self._store = store
         self._inner = inner
+
+    def locks_no_pool(self) -> None:
+        self._inner.locks_no_pool()
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         await self._may_break()

@@ -17,8 +17,9 @@ from holdfast import ids
 from holdfast.clock import LEAP, to_datetime
 from holdfast.core.model import Instant
 from holdfast.library import Holdfast
+from holdfast.reads import Reads
 from holdfast.shapes import Booking, PoolState
-from holdfast.store.base import Row
+from holdfast.store.base import Row, beside
 
 KEPT: Final = 24 * 3_600_000
 PAGE: Final = 100
@@ -105,43 +106,22 @@ class Changes:
 
     async def after(self, org: str, cursor: Cursor, pool_id: int | None = None) -> News:
         """What is new to an org after a cursor; only of one pool, if it is given."""
-        found = await self._hf.store.reader().rows("stream_after", org, *cursor[:3], PAGE)
-        if not found:
+        asked = (org, *cursor[:3], PAGE)
+        if not await self._hf.store.reader().rows("stream_after", *asked):
             return News([], cursor)
-        stretches: dict[int, tuple[int, int]] = {}
-        for _, pool, before, seq in found:
-            first = stretches[pool][0] if pool in stretches else before
-            stretches[pool] = (first, seq)
-        changes: list[BookingChange | PoolChange] = []
-        for pool, (before, seq) in stretches.items():
-            if pool_id in (None, pool):
-                changes += await self._of_pool(pool, before, seq)
+        # What happened, bookings and pools are told as they were at one moment.
+        async with self._hf.reads.at_one_moment() as reads:
+            found = await reads.reader().rows("stream_after", *asked)
+            stretches: dict[int, tuple[int, int]] = {}
+            for _, pool, before, seq in found:
+                first = stretches[pool][0] if pool in stretches else before
+                stretches[pool] = (first, seq)
+            changes: list[BookingChange | PoolChange] = []
+            for pool, (before, seq) in stretches.items():
+                if pool_id in (None, pool):
+                    changes += await _of_pool(reads, pool, before, seq)
         last = found[-1]
         return News(changes, Cursor(last[0], last[1], last[3], self._hf.clock.now()))
-
-    async def _of_pool(self, pool_id: int, before: int, seq: int) -> list[BookingChange | PoolChange]:
-        steps: dict[int, list[Step]] = {}
-        last = before
-        while last < seq:
-            found = await self._hf.store.reader().rows("read_log", pool_id, last, min(_LOG_MAX, seq - last))
-            if not found:
-                break
-            for row in found:
-                if row[3] is not None:
-                    steps.setdefault(row[3], []).append(Step(row[0], to_datetime(row[1]), row[2], row[4]))
-            last = found[-1][0]
-        changes: list[BookingChange | PoolChange] = list(await self._bookings(pool_id, steps))
-        changes.append(PoolChange(await self._hf.reads.pool(pool_id), seq))
-        return changes
-
-    async def _bookings(self, pool_id: int, steps: Mapping[int, list[Step]]) -> list[BookingChange]:
-        numbers, told = list(steps), []
-        for start in range(0, len(numbers), _BOOKINGS_MAX):
-            for booking in await self._hf.reads.bookings_of(pool_id, numbers[start : start + _BOOKINGS_MAX]):
-                named = ids.booking_number(booking.id)
-                assert named is not None
-                told.append(BookingChange(booking.pool, booking, steps[named[1]]))
-        return told
 
     async def forget(self, before: Instant) -> None:
         """Forget what is too old to be resumed, a little at a time."""
@@ -154,10 +134,36 @@ class Changes:
         await self._run("forget_foreign_stream")
 
     async def _run(self, name: str, *values: object) -> list[Row]:
-        tx = await self._hf.store.begin()
+        tx = await beside(self._hf.store)
         try:
             found = await tx.rows(name, *values)
             await tx.commit()
         finally:
             await tx.rollback()
         return list(found)
+
+
+async def _of_pool(reads: Reads, pool_id: int, before: int, seq: int) -> list[BookingChange | PoolChange]:
+    steps: dict[int, list[Step]] = {}
+    last = before
+    while last < seq:
+        found = await reads.reader().rows("read_log", pool_id, last, min(_LOG_MAX, seq - last))
+        if not found:
+            break
+        for row in found:
+            if row[3] is not None:
+                steps.setdefault(row[3], []).append(Step(row[0], to_datetime(row[1]), row[2], row[4]))
+        last = found[-1][0]
+    changes: list[BookingChange | PoolChange] = list(await _bookings(reads, pool_id, steps))
+    changes.append(PoolChange(await reads.pool(pool_id), seq))
+    return changes
+
+
+async def _bookings(reads: Reads, pool_id: int, steps: Mapping[int, list[Step]]) -> list[BookingChange]:
+    numbers, told = list(steps), []
+    for start in range(0, len(numbers), _BOOKINGS_MAX):
+        for booking in await reads.bookings_of(pool_id, numbers[start : start + _BOOKINGS_MAX]):
+            named = ids.booking_number(booking.id)
+            assert named is not None
+            told.append(BookingChange(booking.pool, booking, steps[named[1]]))
+    return told

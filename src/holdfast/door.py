@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from copy import copy
 from typing import Final, Self, TypeVar, cast
 
@@ -47,6 +48,14 @@ class Door:
         view = copy(self)
         view.org, view._pools, view._ours = org, {}, set()
         return view
+
+    @asynccontextmanager
+    async def at_one_moment(self) -> AsyncIterator[Self]:
+        """The same database with all that is read of one committed state, for what must agree with itself."""
+        async with self.reads.at_one_moment() as reads:
+            frozen = copy(self)
+            frozen.reads = reads
+            yield frozen
 
     async def dry_run(self, ask: Callable[[Self], Awaitable[object]]) -> Outcome | Refusal:
         """What any command would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.

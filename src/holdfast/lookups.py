@@ -87,7 +87,7 @@ class Lookups(Door):
                 raise inputs.Bad("search", "search must say something.")
         except inputs.Bad as bad:
             return bad.refusal
-        reader, pools = self.store.reader(), await self.store.reader().rows("pools_lately", self.org)
+        reader, pools = self.reads.reader(), await self.reads.reader().rows("pools_lately", self.org)
         if pool is not None:
             only = await self._pool_id(pool)
             if only is None:
@@ -153,7 +153,7 @@ class Lookups(Door):
             inputs.whole(limit, "limit", 1, 500)
         except inputs.Bad as bad:
             return bad.refusal
-        reader = self.store.reader()
+        reader = self.reads.reader()
         return await self._read(
             pool,
             lambda i: history.page(

@@ -11,7 +11,7 @@ from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.once import once
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Message, MessageFate, Preview, StaffContact, Template
-from holdfast.store.base import Transaction
+from holdfast.store.base import Transaction, beside
 from holdfast.webhook_commands import WebhookCommands
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ class MessageCommands(WebhookCommands):
         if key is None or not await self._is_ours(key.pool_id):
             return unknown("message", message)
         # What is said of the message and of its targets is written down together: so it is read.
-        async with self.store.snapshot() as snapshot:
-            found = await snapshot.rows("read_message", *key)
-            told = await snapshot.rows("deliveries_of", *key)
-            away = await snapshot.rows("dismissal_of", *key)
+        async with self.reads.at_one_moment() as one:
+            found = await one.reader().rows("read_message", *key)
+            told = await one.reader().rows("deliveries_of", *key)
+            away = await one.reader().rows("dismissal_of", *key)
         return records.message_fate(found[0], told, away) if found else unknown("message", message)
 
     async def messages_about(self, booking: str) -> list[Message] | Refusal:
@@ -47,7 +47,7 @@ class MessageCommands(WebhookCommands):
         key = await self.reads.booking_key(booking, self.org)
         if isinstance(key, Refusal):
             return key
-        return [records.message(row) for row in await self.store.reader().rows("messages_about", *key)]
+        return [records.message(row) for row in await self.reads.reader().rows("messages_about", *key)]
 
     async def dead_letters(self, *, after: str | None = None, limit: int = 100) -> list[Message] | Refusal:
         """The messages of this org that were given up and not dismissed, from behind one of them."""
@@ -56,7 +56,7 @@ class MessageCommands(WebhookCommands):
         key = _ANYWHERE if after is None else key_of(after)
         if key is None:
             return unknown("message", after)
-        found = await self.store.reader().rows("read_dead", self.org, *key, max(1, min(limit, PAGE_MAX)))
+        found = await self.reads.reader().rows("read_dead", self.org, *key, max(1, min(limit, PAGE_MAX)))
         return [records.message(row) for row in found]
 
     async def replay(self, message: str, *, idempotency_key: str | None = None) -> MessageFate | Refusal:
@@ -237,7 +237,7 @@ class MessageCommands(WebhookCommands):
         )
 
     async def _run(self, query: str, *values: Any) -> bool:
-        tx = await self.store.begin()
+        tx = await beside(self.store)
         try:
             found = await tx.rows(query, *values)
             await tx.commit()

@@ -77,23 +77,23 @@ class Overview(Lookups, MessageCommands, Door):
 
     async def needs(self) -> Needs:
         """What needs a decision of staff, in all pools of this org; of each kind the first hundred."""
-        reader, now = self.store.reader(), self.clock.now()
-        openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
-        ending = await reader.rows("needs_holds", self.org, now, now + SOON, _LISTED_MAX)
-        unreached, dead = await self._given_up(now - _OLD)
-        return Needs(
-            tuple(HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings),
-            tuple(unreached),
-            tuple(dead),
-            tuple(await self.reads.bookings_at([(pool_id, number) for pool_id, number in ending])),
-        )
+        now = self.clock.now()
+        async with self.at_one_moment() as one:
+            openings = await one.reads.reader().rows("needs_openings", self.org, _LISTED_MAX)
+            ending = await one.reads.reader().rows("needs_holds", self.org, now, now + SOON, _LISTED_MAX)
+            unreached, dead = await one._given_up(now - _OLD)
+            holds = await one.reads.bookings_at([(pool_id, number) for pool_id, number in ending])
+        listed = (HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings)
+        return Needs(tuple(listed), tuple(unreached), tuple(dead), tuple(holds))
 
     async def needs_count(self) -> int:
         """How much `needs` would list, at no more cost than that: every page of the console says it."""
-        reader, now = self.store.reader(), self.clock.now()
-        openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
-        ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, _LISTED_MAX)
-        unreached, dead = await self._given_up(now - _OLD)
+        now = self.clock.now()
+        async with self.at_one_moment() as one:
+            reader = one.reads.reader()
+            openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
+            ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, _LISTED_MAX)
+            unreached, dead = await one._given_up(now - _OLD)
         return len(openings) + int(ending[0][0]) + len(unreached) + len(dead)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
@@ -117,12 +117,14 @@ class Overview(Lookups, MessageCommands, Door):
         """Some messages of this org by their ids, in order, each with how it fared at its targets."""
         from holdfast.messages.notice import key_of
 
-        keys = [key for name in messages if (key := key_of(name)) and await self._is_ours(key.pool_id)]
-        reader, told = self.store.reader(), dict[tuple[Any, ...], list[Row]]()
-        found = {tuple(row[:3]): row for row in await reader.each("messages_by_key", keys)}
-        for row in await reader.each("deliveries_by_key", keys):
-            told.setdefault(tuple(row[:3]), []).append(row[3:])
-        away = {tuple(row[:3]): [row[3:]] for row in await reader.each("dismissals_by_key", keys)}
+        told = dict[tuple[Any, ...], list[Row]]()
+        async with self.at_one_moment() as one:
+            keys = [key for name in messages if (key := key_of(name)) and await one._is_ours(key.pool_id)]
+            reader = one.reads.reader()
+            found = {tuple(row[:3]): row for row in await reader.each("messages_by_key", keys)}
+            for row in await reader.each("deliveries_by_key", keys):
+                told.setdefault(tuple(row[:3]), []).append(row[3:])
+            away = {tuple(row[:3]): [row[3:]] for row in await reader.each("dismissals_by_key", keys)}
         return [
             records.message_fate(found[key], told.get(key, ()), away.get(key, ()))
             for key in keys
@@ -137,15 +139,17 @@ class Overview(Lookups, MessageCommands, Door):
 
     async def changes(self) -> int:
         """How much has happened in all pools of this org: while it stays, nothing has changed."""
-        return int((await self.store.reader().rows("org_changes", self.org))[0][0])
+        return int((await self.reads.reader().rows("org_changes", self.org))[0][0])
 
     async def seats(self, pool: str) -> Mapping[str, Mapping[str, int]] | Refusal:
         """How many seats of each quota are offered, held and confirmed."""
 
         async def read(pool_id: int) -> dict[str, dict[str, int]]:
-            view = await self.reads.view(pool_id)
+            async with self.reads.at_one_moment() as one:
+                view = await one.view(pool_id)
+                by_state = await one.reader().rows("quota_states", pool_id)
             found = {key: {"confirmed": tally.used} for key, tally in view.tallies.items()}
-            for quota, state, seats in await self.store.reader().rows("quota_states", pool_id):
+            for quota, state, seats in by_state:
                 # What takes room and has no deadline is confirmed: of that there may be very much.
                 of = found.setdefault(quota, {"confirmed": 0})
                 of[state], of["confirmed"] = seats, max(0, of["confirmed"] - seats)
@@ -175,7 +179,7 @@ class Overview(Lookups, MessageCommands, Door):
             return invalid("before", "before must be the id of a message.")
 
         async def read(pool_id: int) -> list[Message]:
-            found = await self.store.reader().rows("read_outbox_before", pool_id, *last, min(limit, PAGE_MAX))
+            found = await self.reads.reader().rows("read_outbox_before", pool_id, *last, min(limit, PAGE_MAX))
             return [records.message(row) for row in found]
 
         return await self._read(pool, read, limit=limit)
@@ -184,14 +188,14 @@ class Overview(Lookups, MessageCommands, Door):
         """Every unit of a pool and who has it, by their start, else in order; and those closed, if asked."""
 
         async def read(pool_id: int) -> list[UnitNow]:
-            view, now = await self.reads.view(pool_id, units=True), self.clock.now()
-            numbers = sorted({unit.booking for unit in view.units.values() if unit.booking is not None})
-            known = {ids.booking_number(it.id): it for it in await self.reads.bookings_of(pool_id, numbers)}
+            now = self.clock.now()
+            async with self.reads.at_one_moment() as one:
+                view = await one.view(pool_id, units=True)
+                numbers = sorted({unit.booking for unit in view.units.values() if unit.booking is not None})
+                known = {ids.booking_number(it.id): it for it in await one.bookings_of(pool_id, numbers)}
+                gone = await one.reader().rows("closed_units", pool_id, _CLOSED_MAX) if closed else ()
             aside = {it.unit for it in view.openings.values() if it.state == "handed_back"}
-            listed = list(view.units.values())
-            if closed:
-                gone = await self.store.reader().rows("closed_units", pool_id, _CLOSED_MAX)
-                listed += [rows.unit_of(row) for row in gone]
+            listed = [*view.units.values(), *map(rows.unit_of, gone)]
             return [
                 _unit_now(unit, known.get((pool_id, unit.booking or 0)), unit.label in aside, now)
                 for unit in sorted(listed, key=lambda it: (it.starts_at or 0, it.ordinal))

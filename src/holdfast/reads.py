@@ -1,15 +1,22 @@
-"""Every read. Reads bypass the lane and see what is committed."""
+"""Every read. Reads bypass the lane and see what is committed.
+
+What is read in several steps and must agree with itself is read `at_one_moment`; what is asked for very often
+is one query.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from copy import copy
+from typing import Any, Final, Self
 
 import msgspec
 
 from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
+from holdfast.core import model
 from holdfast.core.model import OFFERED, WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import number_of
@@ -29,7 +36,7 @@ from holdfast.shapes import (
     with_tokens,
 )
 from holdfast.store import rows
-from holdfast.store.base import Row, Store
+from holdfast.store.base import Reader, Row, Store
 
 PAGE_MAX: Final = 1_000
 _SOON: Final = 5 * 60_000
@@ -43,10 +50,26 @@ class Reads:
         self._store = store
         self._clock = clock
         self._secret = secret
+        self._moment: Reader | None = None
+
+    def reader(self) -> Reader:
+        """For reads of what is committed: by now, or at the moment that this looks at."""
+        return self._store.reader() if self._moment is None else self._moment
+
+    @asynccontextmanager
+    async def at_one_moment(self) -> AsyncIterator[Self]:
+        """The same reads, all of one committed state. Who looks at one moment already stays there."""
+        if self._moment is not None:
+            yield self
+            return
+        async with self._store.snapshot() as snapshot:
+            frozen = copy(self)
+            frozen._moment = snapshot
+            yield frozen
 
     async def pool_id(self, name: str, org: str) -> int | None:
         """The pool of an org, by its id or key."""
-        reader = self._store.reader()
+        reader = self.reader()
         pool_id = ids.pool_number(name)
         if pool_id is not None:
             found = await reader.rows("pool_org", pool_id)
@@ -62,7 +85,7 @@ class Reads:
         key = ids.booking_number(name)
         if key is None and len(name) > ids.BOOKING_LENGTH:
             key = tokens.booking_of_edit_token(self._secret, name)
-        reader = self._store.reader()
+        reader = self.reader()
         if key is not None:
             found = await reader.rows("pool_org", key[0])
             return key if found and found[0][0] == org else unknown("booking", name)
@@ -77,65 +100,70 @@ class Reads:
         return pool_shape(await self.view(pool_id, units=True), self._clock.now())
 
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
-        reader = self._store.reader()
-        found = await reader.rows("read_pools", org, after, min(limit, PAGE_MAX))
-        tallies: dict[int, list[Row]] = {}
-        for row in await reader.rows("tallies", [row[0] for row in found]) if found else ():
-            tallies.setdefault(row[0], []).append(row)
-        views = [await self._view_of(row, tallies.get(row[0], []), units=True) for row in found]
+        async with self.at_one_moment() as one:
+            found = await one.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
+            tallies: dict[int, list[Row]] = {}
+            for row in await one.reader().rows("tallies", [row[0] for row in found]) if found else ():
+                tallies.setdefault(row[0], []).append(row)
+            views = [_view_of(row, tallies.get(row[0], [])) for row in found]
+            for view in views:
+                await one._load_units(view)
         return [pool_shape(view, self._clock.now()) for view in views]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:
         """A view of a pool that is good for showing: config, tallies, round, and units if asked for."""
-        reader = self._store.reader()
-        row = (await reader.rows("read_pool", pool_id))[0]
-        return await self._view_of(row, await reader.rows("tallies", [pool_id]), units=units)
-
-    async def _view_of(self, row: Row, tallies: Sequence[Row], *, units: bool) -> View:
-        view = View(rows.pool_of(row[3]))
-        view.due_at, view.round, view.numbers = row[4], row[5], row[6]
-        for _, key, *tally in tallies:
-            view.tallies[key] = Tally(*tally)
-        view.loaded_waiting = view.waiting
-        if units and any(quota.by_units for quota in view.pool.quotas):
-            reader = self._store.reader()
-            for raw in await reader.rows("units", row[0], 100_000):
-                view.units[raw[0]] = rows.unit_of(raw)
-            for raw in await reader.rows("openings_live", row[0]):
-                view.openings[raw[0]] = rows.opening_of(raw)
+        found = await self.reader().rows("read_pool_now", pool_id)
+        view = _view_of(found[0], [row[10:] for row in found])
+        if units and _has_units(view):
+            async with self.at_one_moment() as one:
+                view = await one.view(pool_id)
+                await one._load_units(view)
         return view
 
+    async def _load_units(self, view: View) -> None:
+        if _has_units(view):
+            for raw in await self.reader().rows("units", view.pool.id, 100_000):
+                view.units[raw[0]] = rows.unit_of(raw)
+            for raw in await self.reader().rows("openings_live", view.pool.id):
+                view.openings[raw[0]] = rows.opening_of(raw)
+
     async def booking(self, pool_id: int, number: int, *, secret: bool = False) -> Booking | None:
-        found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
+        """One booking. It is asked for very often: one query, but where the order of others decides, too."""
+        found = await self.reader().rows("read_booking_now", pool_id, number)
         if not found:
             return None
-        return (await self._shaped(await self.view(pool_id), found, secret=secret))[0]
+        *row, config, used, before = found[0]
+        view, booking = View(rows.pool_of(config)), rows.booking_of(row)
+        view.tallies[booking.quota] = Tally(used or 0)
+        (shaped,) = self._shapes(view, [booking], [before or 0])
+        if shaped.placement == "open":
+            (shaped,) = await self.bookings_of(pool_id, [number])
+        return with_tokens(shaped, self._secret) if secret else shaped
 
-    async def _shaped(
-        self, view: View, raw: list[Row] | Any, *, secret: bool = False, before: int | None = None
-    ) -> list[Booking]:
+    async def _shaped(self, view: View, raw: Sequence[Row], *, before: int | None = None) -> list[Booking]:
         """Bookings as they are shown. With `before` they are a stretch of the line, behind so many others."""
         bookings = [rows.booking_of(row) for row in raw]
-        view.load_bookings(bookings)
         places = [b.place for b in bookings if b.state == WAITING]
-        if before is None:
-            view.base.update(await self._waiting_before(view.pool.id, places))
-        else:
-            # Others may have left since: who stood one behind the other must not be shown with a gap.
-            view.base.update({place: before + n for n, place in enumerate(places)})
-        # The line may have grown since the pool was read: positions come from the places alone.
+        counted = await self._waiting_before(view.pool.id, places) if before is None else {}
+        ahead = iter([counted[place] for place in places] if before is None else range(before, 2**62))
+        shaped = self._shapes(view, bookings, [next(ahead) if b.state == WAITING else 0 for b in bookings])
+        return await self._placed(view, shaped)
+
+    def _shapes(self, view: View, bookings: Sequence[model.Booking], ahead: Sequence[int]) -> list[Booking]:
+        """Bookings as they are shown, each with how many wait before it, if it waits."""
+        view.load_bookings(bookings)
+        view.base.update({b.place: n for b, n in zip(bookings, ahead, strict=True) if b.state == WAITING})
+        # Positions come from the places alone.
         view.loaded_waiting, view.loaded_last_place = max(1, view.loaded_waiting), 2**63 - 1
         view.loaded_arrivals = 2**63 - 1
         now = self._clock.now()
-        shaped = [booking_shape(view, b.number, now) for b in bookings]
-        shaped = [with_tokens(booking, self._secret) for booking in shaped] if secret else shaped
-        return await self._placed(view, shaped)
+        return [booking_shape(view, b.number, now) for b in bookings]
 
     async def _waiting_before(self, pool_id: int, places: list[int]) -> dict[int, int]:
         if not places:
             return {}
         keys = [(pool_id, place) for place in places]
-        found = await self._store.reader().each("waiting_before", keys)
+        found = await self.reader().each("waiting_before", keys)
         return {place: before for _, place, before in found}
 
     async def _placed(self, view: View, shaped: list[Booking]) -> list[Booking]:
@@ -144,7 +172,7 @@ class Reads:
         numbers = [key[1] for key in keys if key is not None]
         if not numbers:
             return shaped
-        reader, b = self._store.reader(), view.bookings[numbers[0]]
+        reader, b = self.reader(), view.bookings[numbers[0]]
         if len(numbers) == 1:
             found = await reader.rows("seats_ahead", view.pool.id, b.quota, b.arrival, b.number)
             ahead = {b.number: found[0][0]}
@@ -163,83 +191,79 @@ class Reads:
     async def bookings(
         self, pool_id: int, state: str | None, party: str | None, after: int, limit: int
     ) -> list[Booking]:
-        found = await self._store.reader().rows(
-            "read_bookings", pool_id, after, state, party, min(limit, PAGE_MAX)
-        )
-        return await self._shaped(await self.view(pool_id), found) if found else []
+        return await self._listed("read_bookings", pool_id, after, state, party, min(limit, PAGE_MAX))
+
+    async def _listed(self, query: str, pool_id: int, *values: Any) -> list[Booking]:
+        """The bookings that a query finds in a pool."""
+        async with self.at_one_moment() as one:
+            found = await one.reader().rows(query, pool_id, *values)
+            return await one._shaped(await one.view(pool_id), found) if found else []
 
     async def newest(self, pool_id: int, state: str | None, before: int, limit: int) -> list[Booking]:
         """The bookings of a pool before a number, the newest first."""
-        found = await self._store.reader().rows(
-            "read_bookings_before", pool_id, before, state, min(limit, PAGE_MAX)
-        )
-        return await self._shaped(await self.view(pool_id), found) if found else []
+        return await self._listed("read_bookings_before", pool_id, before, state, min(limit, PAGE_MAX))
 
     async def bookings_of(self, pool_id: int, numbers: Sequence[int]) -> list[Booking]:
         """Some bookings of a pool, by number."""
-        found = await self._store.reader().each("bookings_by_number", [(pool_id, n) for n in numbers])
-        return await self._shaped(await self.view(pool_id), found) if found else []
+        async with self.at_one_moment() as one:
+            found = await one.reader().each("bookings_by_number", [(pool_id, n) for n in numbers])
+            return await one._shaped(await one.view(pool_id), found) if found else []
 
     async def next_to_end(self, pool_id: int, state: str, limit: int) -> list[Booking]:
         """The bookings of a pool in a state that has a deadline, those that end first."""
-        found = await self._store.reader().rows("read_next_to_end", pool_id, state, min(limit, PAGE_MAX))
-        return await self._shaped(await self.view(pool_id), found) if found else []
+        return await self._listed("read_next_to_end", pool_id, state, min(limit, PAGE_MAX))
 
     async def bookings_at(self, keys: Sequence[tuple[int, int]]) -> list[Booking]:
         """Some bookings of any pools, by (pool, number), in this order; who is not there is left out."""
         pools: dict[int, list[int]] = {}
         for pool_id, number in keys:
             pools.setdefault(pool_id, []).append(number)
-        found = [it for pool_id, numbers in pools.items() for it in await self.bookings_of(pool_id, numbers)]
+        async with self.at_one_moment() as one:
+            found = [it for pool_id, some in pools.items() for it in await one.bookings_of(pool_id, some)]
         known = {ids.booking_number(it.id): it for it in found}
         return [known[key] for key in keys if key in known]
 
     async def line(self, pool_id: int, after: int = 0, limit: int = 100) -> list[Booking]:
         """The line from behind a position, in order."""
-        reader = self._store.reader()
-        limit = min(limit, PAGE_MAX)
-        place = _LOWEST
-        if after:
-            found = await reader.rows("line_place_at", pool_id, after - 1)
-            if not found:
-                return []
-            place = found[0][0]
-        found = await reader.rows("read_line", pool_id, place, limit)
-        return await self._shaped(await self.view(pool_id), found, before=after) if found else []
+        async with self.at_one_moment() as one:
+            place = _LOWEST
+            if after:
+                found = await one.reader().rows("line_place_at", pool_id, after - 1)
+                if not found:
+                    return []
+                place = found[0][0]
+            found = await one.reader().rows("read_line", pool_id, place, min(limit, PAGE_MAX))
+            return await one._shaped(await one.view(pool_id), found, before=after) if found else []
 
     async def line_behind(self, pool_id: int, number: int, limit: int) -> list[Booking]:
         """The line from behind a booking, or for number 0 from the head. It may have left meanwhile."""
-        reader, place = self._store.reader(), _LOWEST
-        if number:
-            found = await reader.each("bookings_by_number", [(pool_id, number)])
-            if not found:
-                return []
-            place = rows.booking_of(found[0]).place
-        found = await reader.rows("read_line", pool_id, place, min(limit, PAGE_MAX))
-        if not found:
-            return []
-        first = rows.booking_of(found[0]).place
-        before = (await self._waiting_before(pool_id, [first])).get(first, 0) if number else 0
-        return await self._shaped(await self.view(pool_id), found, before=before)
+        async with self.at_one_moment() as one:
+            place = _LOWEST
+            if number:
+                found = await one.reader().each("bookings_by_number", [(pool_id, number)])
+                if not found:
+                    return []
+                place = rows.booking_of(found[0]).place
+            return await one._listed("read_line", pool_id, place, min(limit, PAGE_MAX))
 
     async def org_of(self, pool_id: int) -> str | None:
         """Whose pool this is."""
-        found = await self._store.reader().rows("pool_org", pool_id)
+        found = await self.reader().rows("pool_org", pool_id)
         return found[0][0] if found else None
 
     async def log_seq(self, pool_id: int) -> int:
         """The last entry of a pool's log: while it stays, nothing has changed."""
-        found = await self._store.reader().rows("read_pool", pool_id)
+        found = await self.reader().rows("read_pool", pool_id)
         return int(found[0][7])
 
     async def lifetime_ends(self, pool_id: int, number: int) -> Instant:
         """Until when the party of a hold may extend it by itself."""
-        row = (await self._store.reader().each("bookings_by_number", [(pool_id, number)]))[0]
-        return lifetime_ends((await self.view(pool_id)).pool.policy, rows.booking_of(row))
+        *row, config, _, _ = (await self.reader().rows("read_booking_now", pool_id, number))[0]
+        return lifetime_ends(rows.pool_of(config).policy, rows.booking_of(row))
 
     async def offer(self, pool_id: int, number: int, seq: int, org: str) -> Offer | None:
         """One offer of an org's booking, live or not."""
-        reader = self._store.reader()
+        reader = self.reader()
         owner = await reader.rows("pool_org", pool_id)
         if not owner or owner[0][0] != org:
             return None
@@ -248,16 +272,16 @@ class Reads:
 
     async def position(self, pool_id: int, number: int) -> int | None:
         """One's own position, as cheaply as it can be had: two index lookups, however long the line is."""
-        found = await self._store.reader().rows("position_of", pool_id, number)
+        found = await self.reader().rows("position_of", pool_id, number)
         return found[0][0] if found else None
 
     async def log(self, pool_id: int, after: int = 0, limit: int = 100) -> list[LogEntry]:
-        found = await self._store.reader().rows("read_log", pool_id, after, min(limit, PAGE_MAX))
+        found = await self.reader().rows("read_log", pool_id, after, min(limit, PAGE_MAX))
         return [records.log_entry(pool_id, row) for row in found]
 
     async def log_of(self, pool_id: int, number: int) -> list[Row]:
         """The raw log entries about one booking, and those of the pool that may have passed it over."""
-        reader = self._store.reader()
+        reader = self.reader()
         own = list(await reader.rows("read_log_of", pool_id, number, PAGE_MAX))
         kinds = ["Offered", "Promoted", "HandedBack", "RoundStarted", "Respread"]
         others = await reader.rows("read_log_kinds", pool_id, own[0][0], kinds, 10_000) if own else []
@@ -266,49 +290,54 @@ class Reads:
 
     async def explain(self, pool_id: int, number: int) -> list[Explanation]:
         """Every decision about a booking, with its reason. A part of another begins with its claim."""
-        found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
-        if not found:
-            return []
-        split_from = rows.booking_of(found[0]).split_from
-        log = {row[0]: row for row in await self.log_of(pool_id, split_from or number)}
-        log |= {row[0]: row for row in await self.log_of(pool_id, number)}
+        async with self.at_one_moment() as one:
+            found = await one.reader().each("bookings_by_number", [(pool_id, number)])
+            if not found:
+                return []
+            split_from = rows.booking_of(found[0]).split_from
+            log = {row[0]: row for row in await one.log_of(pool_id, split_from or number)}
+            log |= {row[0]: row for row in await one.log_of(pool_id, number)}
+            policy = (await one.view(pool_id)).pool.policy
         logged = [(log[seq][1], log[seq][4], rows.event_of(log[seq][2], log[seq][5])) for seq in sorted(log)]
-        policy = (await self.view(pool_id)).pool.policy
         return [Explanation(to_datetime(step.at), *step[1:]) for step in explain(number, logged, policy)]
 
     async def openings(self, pool_id: int) -> list[Opening]:
         """The openings that go on or wait for staff."""
-        return [records.opening(row) for row in await self._store.reader().rows("openings_live", pool_id)]
+        return [records.opening(row) for row in await self.reader().rows("openings_live", pool_id)]
 
     async def messages(
         self, pool_id: int, after: tuple[int, int] = (0, -1), limit: int = 100
     ) -> list[Message]:
-        found = await self._store.reader().rows("read_outbox", pool_id, *after, min(limit, PAGE_MAX))
+        found = await self.reader().rows("read_outbox", pool_id, *after, min(limit, PAGE_MAX))
         return [records.message(row) for row in found]
 
     async def stats(self, pool_id: int) -> Stats:
         """The figures that staff watch: holds, seats, line, offers."""
-        reader, now = self._store.reader(), self._clock.now()
-        live, overdue, seats, soon = (await reader.rows("count_holds", pool_id, now, now + _SOON))[0]
-        state = await self.pool(pool_id)
+        off, now = await clock_off_s(self._store, self._clock), self._clock.now()
+        async with self.at_one_moment() as one:
+            reader, state = one.reader(), await one.pool(pool_id)
+            live, overdue, seats, soon = (await reader.rows("count_holds", pool_id, now, now + _SOON))[0]
+            bookings = {row[0]: row[1] for row in await reader.rows("count_states", pool_id)}
+            offers = {row[0]: row[1] for row in await reader.rows("count_offers", pool_id)}
         return Stats(
             active_holds=live,
             expired_holds=overdue,
             total_held_seats=seats,
             holds_expiring_soon=soon,
-            bookings={row[0]: row[1] for row in await reader.rows("count_states", pool_id)},
+            bookings=bookings,
             waiting=state.waiting,
             offers_live=state.offers_live,
-            offers={row[0]: row[1] for row in await reader.rows("count_offers", pool_id)},
+            offers=offers,
             quotas={quota.key: QuotaUse(quota.used, quota.room) for quota in state.quotas},
-            clock_ahead_s=await clock_off_s(self._store, self._clock),
+            clock_ahead_s=off,
         )
 
     async def numbers(self, pool_id: int, days: int) -> Numbers:
         """What the last days of a pool add up to."""
-        view, now = await self.view(pool_id, units=True), self._clock.now()
+        async with self.at_one_moment() as one:
+            view, now = await one.view(pool_id, units=True), self._clock.now()
+            found = await one.reader().rows("log_with_quantities", pool_id, ENTRIES_MAX)
         state = pool_shape(view, now)
-        found = await self._store.reader().rows("log_with_quantities", pool_id, ENTRIES_MAX)
         log = [
             Entry(seq, at, kind, booking, rows.mapping_of(body), quantity)
             for seq, at, kind, booking, body, quantity in reversed(found)
@@ -323,5 +352,18 @@ class Reads:
 
     async def totals(self, org: str) -> Totals:
         """The figures of all pools of an org together."""
-        pools = [pool_id for pool_id, _ in await self._store.reader().rows("pools_of_org", org)]
+        pools = [pool_id for pool_id, _ in await self.reader().rows("pools_of_org", org)]
         return records.totals([await self.stats(pool_id) for pool_id in pools])
+
+
+def _view_of(row: Row, tallies: Sequence[Row]) -> View:
+    view = View(rows.pool_of(row[3]))
+    view.due_at, view.round, view.numbers = row[4], row[5], row[6]
+    for _, key, *tally in tallies:
+        view.tallies[key] = Tally(*tally)
+    view.loaded_waiting = view.waiting
+    return view
+
+
+def _has_units(view: View) -> bool:
+    return any(quota.by_units for quota in view.pool.quotas)

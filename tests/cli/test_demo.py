@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from holdfast.cli.demo import NAMES
 from holdfast.cli.words import width_of
 from tests.cli.conftest import Command
+from tests.patience import PATIENCE_S, wait_until
 
 
 def test_all_stories_are_told_and_every_promise_holds(holdfast: Command, tmp_path: Path) -> None:
@@ -62,14 +62,17 @@ def test_stories_that_are_stopped_leave_nothing_behind(tmp_path: Path) -> None:
     # Where the tests run in the background Ctrl-C is ignored, and a process would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        words, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        words,
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Half of what the stories say does not fit in there: they cannot come to their end by themselves.
+        pipesize=4096,
     )
     signal.signal(signal.SIGINT, before)
-    while not list(tmp_path.glob("*/*.db")):
-        assert process.poll() is None
-        time.sleep(0.005)
+    wait_until(lambda: list(tmp_path.glob("*/*.db")))
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert said == b""
     assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from holdfast.core.model import ENDED, IN_PLAY
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.http.problems import Problem
+from holdfast.library import Holdfast
 from holdfast.pages import details
 from holdfast.pages.answers import Answer
 from holdfast.pages.forms import BODY_MAX
@@ -19,8 +20,7 @@ from holdfast.shapes import Booking, PoolState
 
 
 async def look(call: Call) -> Answer:
-    booking = await _known(call)
-    return await _page(call, booking)
+    return await _page(call)
 
 
 async def _known(call: Call) -> Booking:
@@ -29,14 +29,15 @@ async def _known(call: Call) -> Booking:
 
 async def _page(
     call: Call,
-    booking: Booking,
     *,
     status: int = 200,
     said: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
     **variables: Any,
 ) -> Answer:
-    pool = granted(await call.hf.pool(booking.pool))
+    async with call.hf.at_one_moment() as hf:
+        booking = granted(await hf.booking(call.path["booking"]))
+        pool, line = granted(await hf.pool(booking.pool)), await _line(hf, booking)
     return await pools.shown(
         call,
         "booking_desk.html",
@@ -49,16 +50,16 @@ async def _page(
         in_play=booking.state in IN_PLAY,
         fields=details.fields(pool, booking, phone=True, said=said, errors=errors),
         answers=_answers(pool, booking),
-        line=await _line(call, booking),
+        line=line,
         **variables,
     )
 
 
-async def _line(call: Call, booking: Booking) -> list[Booking]:
+async def _line(hf: Holdfast, booking: Booking) -> list[Booking]:
     """Behind whom one can be put: the line, as far as a list of it can be read."""
     if booking.state != "waiting":
         return []
-    found = granted(await call.hf.line(booking.pool, limit=100))
+    found = granted(await hf.line(booking.pool, limit=100))
     return [it for it in found if it.id != booking.id]
 
 
@@ -171,7 +172,7 @@ async def change(call: Call) -> Answer:
         if answer.code != "invalid":
             return _there(call, booking, answer, "")
         errors = {"name": "not_kept"}
-    return await _page(call, booking, status=422, said=call.form, errors=errors)
+    return await _page(call, status=422, said=call.form, errors=errors)
 
 
 def _number(text: str) -> int | None:

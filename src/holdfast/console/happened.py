@@ -121,15 +121,14 @@ async def _person(call: Call, name: str) -> Answer:
     party = name if isinstance(found, Refusal) else found.party.id
     told, titles, person = list[dict[str, Any]](), dict[str, str](), None
     for pool_id, number in (await bookings_of(call.hf.store, call.hf.org, party))[:_BOOKINGS_MAX]:
-        booking, pool = await call.hf.reads.booking(pool_id, number), await call.hf.reads.pool(pool_id)
+        async with call.hf.reads.at_one_moment() as reads:
+            booking, pool = await reads.booking(pool_id, number), await reads.pool(pool_id)
+            steps = await reads.explain(pool_id, number)
         assert booking is not None
         person = booking.party
         titles[pool.key] = pool.title or pool.key
         speech = call.speech(pool.time_zone)
-        told += [
-            tale.of_step(step, booking, speech) | {"pool": pool.key}
-            for step in await call.hf.reads.explain(pool_id, number)
-        ]
+        told += [tale.of_step(step, booking, speech) | {"pool": pool.key} for step in steps]
     told.sort(key=lambda it: it["at"], reverse=True)
     return await _show(
         call,

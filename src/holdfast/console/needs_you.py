@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any, Final
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
 
 from holdfast.console import live
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.http.operations import granted
+from holdfast.overview import HandedBack, Needs
 from holdfast.pages.answers import Answer
-from holdfast.shapes import Booking, PoolState
+from holdfast.shapes import Booking
 
 _ACTIONS: Final = {"again": "opening_again", "free": "opening_free", "close": "opening_closed"}
 
 
 async def look(call: Call) -> Answer:
-    needs = await call.hf.needs()
-    names = {it.pool for it in needs.openings} | {it.pool for it in needs.holds}
-    names |= {it.pool for it in (*needs.unreached, *needs.dead)}
-    pools = {name: granted(await call.hf.pool(name)) for name in names}
+    async with call.hf.at_one_moment() as hf:
+        needs = await hf.needs()
+        names = {it.pool for it in needs.openings} | {it.pool for it in needs.holds}
+        names |= {it.pool for it in (*needs.unreached, *needs.dead)}
+        pools = {name: granted(await hf.pool(name)) for name in names}
+        lines = {it.pool: granted(await hf.line(it.pool, limit=50)) for it in needs.openings}
     return await call.show(
         "needs_you.html",
         "needs",
@@ -27,25 +30,23 @@ async def look(call: Call) -> Answer:
         needs=needs,
         pools=pools,
         speeches={name: call.speech(pool.time_zone) for name, pool in pools.items()},
-        openings=[(it, pools[it.pool], await _candidates(call, pools[it.pool], it)) for it in needs.openings],
+        openings=[(it, pools[it.pool], _candidates(call, lines[it.pool], it)) for it in needs.openings],
         needs_count=needs.count,
         now=call.now,
         stream=call.url("/console/needs/stream").partition("?")[0],
-        seen=await _seen(call),
+        seen=_seen(needs),
     )
 
 
-async def _candidates(call: Call, pool: PoolState, it: Any) -> list[Booking]:
+def _candidates(call: Call, line: Sequence[Booking], it: HandedBack) -> list[Booking]:
     """Those in line whom an opening could be offered to."""
     if not call.may_act:
         return []
-    found = granted(await call.hf.line(pool.id, limit=50))
     seats = max(1, it.opening.quantity)
-    return [booking for booking in found if booking.quota == it.opening.quota and booking.quantity <= seats]
+    return [booking for booking in line if booking.quota == it.opening.quota and booking.quantity <= seats]
 
 
-async def _seen(call: Call) -> str:
-    needs = await call.hf.needs()
+def _seen(needs: Needs) -> str:
     return live.digest(
         [(it.pool, it.opening.number, it.opening.quantity) for it in needs.openings],
         [(it.message.id, it.message.attempts) for it in (*needs.unreached, *needs.dead)],
@@ -55,7 +56,7 @@ async def _seen(call: Call) -> str:
 
 async def watch(call: Call) -> AsyncIterator[bytes]:
     async def seen() -> str:
-        return await _seen(call)
+        return _seen(await call.hf.needs())
 
     return await live.stream(call, seen)
 

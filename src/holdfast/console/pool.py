@@ -13,6 +13,7 @@ from holdfast.console.pools import phase
 from holdfast.console.room import quota_of
 from holdfast.core.model import HELD, OFFERED
 from holdfast.http.operations import granted
+from holdfast.library import Holdfast
 from holdfast.overview import UnitNow
 from holdfast.pages.answers import Answer
 from holdfast.shapes import Booking, PoolState
@@ -22,24 +23,28 @@ _LINE_SHOWN: Final = 100
 
 
 async def look(call: Call) -> Answer:
-    pool = await known(call)
-    hf = call.hf
-    line = granted(await hf.line(pool.id, limit=_LINE_SHOWN + 1))
-    openings = granted(await hf.openings(pool.id))
+    # What is shown must fit together; and were `seen` of a later moment, nobody would look again.
+    async with call.hf.at_one_moment() as hf:
+        pool = granted(await hf.pool(call.path["pool"]))
+        line = granted(await hf.line(pool.id, limit=_LINE_SHOWN + 1))
+        openings = granted(await hf.openings(pool.id))
+        holds, offers = await _some(hf, pool, HELD), await _some(hf, pool, OFFERED)
+        quotas, units = await _quotas(hf, pool), await _units(hf, pool)
+        seen = await _seen(hf, pool)
     return await shown(
         call,
         "pool_now.html",
         pool,
         "now",
-        holds=await _some(call, pool, HELD),
-        offers=await _some(call, pool, OFFERED),
+        holds=holds,
+        offers=offers,
         line=line[:_LINE_SHOWN],
         line_more=pool.waiting - _LINE_SHOWN if len(line) > _LINE_SHOWN else 0,
         openings=[it for it in openings if it.state == "handed_back"],
-        quotas=await _quotas(call, pool),
-        units=await _units(call, pool),
+        quotas=quotas,
+        units=units,
         stream=call.url(f"/console/pools/{pool.id}/stream").partition("?")[0],
-        seen=await _seen(call, pool),
+        seen=seen,
     )
 
 
@@ -64,32 +69,32 @@ async def shown(call: Call, template: str, pool: PoolState, tab: str, **variable
     return await call.show(template, "pools", **{"here": here, **head, **variables})
 
 
-async def _some(call: Call, pool: PoolState, state: str) -> list[Booking]:
+async def _some(hf: Holdfast, pool: PoolState, state: str) -> list[Booking]:
     """Those who have so little time left that it counts, the first to end first."""
-    return granted(await call.hf.next_to_end(pool.id, state, limit=_SHOWN))
+    return granted(await hf.next_to_end(pool.id, state, limit=_SHOWN))
 
 
-async def _quotas(call: Call, pool: PoolState) -> list[dict[str, Any]]:
-    seats = granted(await call.hf.seats(pool.id))
+async def _quotas(hf: Holdfast, pool: PoolState) -> list[dict[str, Any]]:
+    seats = granted(await hf.seats(pool.id))
     return [quota_of(pool, quota, seats.get(quota.key, {})) for quota in pool.quotas]
 
 
-async def _units(call: Call, pool: PoolState) -> list[UnitNow]:
+async def _units(hf: Holdfast, pool: PoolState) -> list[UnitNow]:
     by_units = any(quota.by_units for quota in pool.quotas)
-    return granted(await call.hf.units(pool.id, closed=True)) if by_units else []
+    return granted(await hf.units(pool.id, closed=True)) if by_units else []
 
 
-async def _seen(call: Call, pool: PoolState) -> str:
+async def _seen(hf: Holdfast, pool: PoolState) -> str:
     pool_id = ids.pool_number(pool.id)
     assert pool_id is not None
-    return live.digest(await call.hf.reads.log_seq(pool_id))
+    return live.digest(await hf.reads.log_seq(pool_id))
 
 
 async def watch(call: Call) -> AsyncIterator[bytes]:
     pool = await known(call)
 
     async def seen() -> str:
-        return await _seen(call, pool)
+        return await _seen(call.hf, pool)
 
     return await live.stream(call, seen)
 
@@ -132,33 +137,34 @@ async def messages(call: Call) -> Answer:
     """What was told to whom about a pool, and how it fared."""
     pool = await known(call)
     before = call.query.get("before") or None
-    found = granted(await call.hf.newest_messages(pool.id, before=before, limit=_SHOWN + 1))
-    people = await call.hf.bookings_by_id([it.booking for it in found[:_SHOWN] if it.booking])
+    async with call.hf.at_one_moment() as hf:
+        found = granted(await hf.newest_messages(pool.id, before=before, limit=_SHOWN + 1))
+        people = await hf.bookings_by_id([it.booking for it in found[:_SHOWN] if it.booking])
+        fates = await hf.fates([it.id for it in found[:_SHOWN]])
     return await shown(
         call,
         "pool_messages.html",
         pool,
         "messages",
-        messages=[
-            (it, people.get(it.booking or "")) for it in await call.hf.fates([it.id for it in found[:_SHOWN]])
-        ],
+        messages=[(it, people.get(it.booking or "")) for it in fates],
         more=found[_SHOWN - 1].id if len(found) > _SHOWN else "",
     )
 
 
 async def printed(call: Call) -> Answer:
     """A list to print: who has a place, and who waits."""
-    pool = await known(call)
     everyone: list[Booking] = []
-    for state in ("confirmed", "held"):
-        after = 0
-        while page := granted(await call.hf.bookings(pool.id, state=state, after=after, limit=500)):
-            everyone += page
-            number = ids.booking_number(page[-1].id)
-            assert number is not None
-            after = number[1]
+    async with call.hf.at_one_moment() as hf:
+        pool = granted(await hf.pool(call.path["pool"]))
+        for state in ("confirmed", "held"):
+            after = 0
+            while page := granted(await hf.bookings(pool.id, state=state, after=after, limit=500)):
+                everyone += page
+                number = ids.booking_number(page[-1].id)
+                assert number is not None
+                after = number[1]
+        line = granted(await hf.line(pool.id, limit=500))
     everyone.sort(key=lambda it: (it.party.name or it.party.id).casefold())
-    line = granted(await call.hf.line(pool.id, limit=500))
     return await shown(call, "pool_list.html", pool, "list", everyone=everyone, line=line)
 
 

@@ -25,6 +25,8 @@ OVER: Final = ("closed", "cancelled")
 
 async def look(call: Call) -> Answer:
     after = call.query.get("after") or None
+    # First what is watched, then what is shown: a change in between is looked at once more, never missed.
+    seen = await _seen(call)
     found = granted(await call.hf.pools(after=after, limit=_SHOWN + 1))
     shown, more = found[:_SHOWN], len(found) > _SHOWN
     rows = sorted([_row(call, pool) for pool in shown], key=lambda row: row["order"])
@@ -36,7 +38,7 @@ async def look(call: Call) -> Answer:
         over_rows=[row for row in rows if row["over"]],
         more=shown[-1].id if more else "",
         stream=call.url("/console/pools/stream").partition("?")[0],
-        seen=await _seen(call),
+        seen=seen,
         pages=call.service.settings.pages,
     )
 

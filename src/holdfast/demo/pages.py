@@ -105,6 +105,8 @@ async def home(call: Call) -> Answer:
 
 
 async def look(call: Call) -> Answer:
+    # First what is watched, then what is shown: a change in between is looked at once more, never missed.
+    seen = await _seen(call)
     found = await sights.sights(call.hf)
     since = call.query.get("since", "")
     return _page(
@@ -119,7 +121,7 @@ async def look(call: Call) -> Answer:
         now=to_datetime(call.now),
         now_ms=call.now,
         rules=RULES,
-        seen=await _seen(call),
+        seen=seen,
     )
 
 

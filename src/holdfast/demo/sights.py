@@ -70,6 +70,11 @@ async def sights(hf: Holdfast) -> list[Sight]:
 
 
 async def _sight(hf: Holdfast, key: str) -> Sight:
+    async with hf.at_one_moment() as one:
+        return await _seen(one, key)
+
+
+async def _seen(hf: Holdfast, key: str) -> Sight:
     pool = granted(await hf.pool(key))
     bookings = [
         with_tokens(booking, hf.secret)

@@ -43,13 +43,14 @@ class ClaimBody(Plain, kw_only=True):
 
 async def one(call: Call) -> OfferShape:
     found = tokens.offer_of_token(call.hf.secret, call.path["token"])
-    offer = await call.hf.reads.offer(*found, call.access.org) if found else None
-    if offer is None or found is None:
-        raise Problem("unknown", "This link is not one of ours, or not whole.", "token")
-    pool_id, number, _ = found
-    booking = await call.hf.reads.booking(pool_id, number)
-    assert booking is not None
-    pool, now = (await call.hf.reads.view(pool_id)).pool, call.hf.clock.now()
+    async with call.hf.reads.at_one_moment() as reads:
+        offer = await reads.offer(*found, call.access.org) if found else None
+        if offer is None or found is None:
+            raise Problem("unknown", "This link is not one of ours, or not whole.", "token")
+        pool_id, number, _ = found
+        booking = await reads.booking(pool_id, number)
+        assert booking is not None
+        pool, now = (await reads.view(pool_id)).pool, call.hf.clock.now()
     left = max(0, -(-(offer.expires_at - now) // 1000)) if offer.outcome is None else 0
     return OfferShape(
         seq=offer.seq,

@@ -43,7 +43,7 @@ _ALL: Final = 2**31 - 1
 
 async def export_csv(store: Store, pool_id: int, what: str) -> str:
     """The line in order, or all bookings, the oldest first."""
-    async with store.snapshot() as snapshot:
+    async with store.snapshot(long=True) as snapshot:
         waiting = await snapshot.rows("read_line", pool_id, _LOWEST, _ALL)
         positions = {row[1]: index for index, row in enumerate(waiting, 1)}
         if what == "line":

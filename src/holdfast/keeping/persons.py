@@ -52,17 +52,15 @@ async def pools_of(store: Store, org: str) -> list[int]:
 async def person_record(store: Store, reads: Reads, org: str, party: str, now: Instant) -> PersonRecord:
     found = []
     for pool_id, number in await bookings_of(store, org, party):
-        booking = await reads.booking(pool_id, number)
-        if booking is not None:
-            found.append(await _with_history(store, reads, pool_id, number, booking))
+        async with reads.at_one_moment() as one:
+            booking = await one.booking(pool_id, number)
+            if booking is not None:
+                found.append(await _with_history(one, pool_id, number, booking))
     return PersonRecord(party, to_datetime(now), tuple(found))
 
 
-async def _with_history(
-    store: Store, reads: Reads, pool_id: int, number: int, booking: Booking
-) -> PersonBooking:
-    pool = (await reads.view(pool_id)).pool
-    reader = store.reader()
+async def _with_history(reads: Reads, pool_id: int, number: int, booking: Booking) -> PersonBooking:
+    pool, reader = (await reads.view(pool_id)).pool, reads.reader()
     return PersonBooking(
         pool.key,
         pool.title,

@@ -26,7 +26,7 @@ from holdfast.notifiers.choose import notifiers_for
 from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from holdfast.outbox.deliver import Deliverer, Try
 from holdfast.outbox.settings import MessageSettings
-from holdfast.store.base import Row
+from holdfast.store.base import Row, beside
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
@@ -170,7 +170,7 @@ class Outbox:
             return []
         self._last_pool = pools[-1]
         each = max(1, (most - _SPARE_HANDS) // len(pools))
-        tx = await self._hf.store.begin()
+        tx = await beside(self._hf.store)
         try:
             # In the order of their ids, so that two processes that take never wait for each other.
             asked = [(pool, now, now + self._lease, each) for pool in sorted(pools)]
@@ -241,7 +241,7 @@ class Outbox:
             together, self._noted = self._noted, []
             if not together:
                 return
-            tx = await self._hf.store.begin()
+            tx = await beside(self._hf.store)
             try:
                 if deliveries := [row for it in together for row in it.deliveries]:
                     await tx.many("note_deliveries", deliveries)

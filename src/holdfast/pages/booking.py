@@ -19,6 +19,7 @@ from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.speech import PageSpeech
 from holdfast.pages.tickets import starts
+from holdfast.reads import Reads
 from holdfast.shapes import Booking, Explanation, PoolState, with_tokens
 
 # What the page says once, after something was done or refused.
@@ -40,18 +41,20 @@ async def _page(
     said: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
 ) -> Answer:
-    booking, pool = await _found(call, pool_id, number)
+    async with call.hf.reads.at_one_moment() as reads:
+        booking, pool = await _found(reads, pool_id, number)
+        needs = booking.state == HELD or (booking.state == WAITING and booking.expires_at is not None)
+        state = f"{booking.state}-confirm" if needs else booking.state
+        # The script asks often, for many at once when a line moves: while the state stays, its story will do.
+        knows_the_story = call.query.get("live") == state and booking.state not in ENDED
+        steps = [] if knows_the_story else await reads.explain(pool_id, number)
+        extendable = booking.state == HELD and booking.expires_at is not None
+        if extendable and booking.expires_at is not None:
+            ends = await reads.lifetime_ends(pool_id, number)
+            extendable = ends > from_datetime(booking.expires_at)
+        starts_at = await starts(reads, pool_id, booking.units) if booking.units else pool.starts_at
     speech, token = call.speech(pool.time_zone, booking.party.locale), call.path["token"]
-    needs = booking.state == HELD or (booking.state == WAITING and booking.expires_at is not None)
-    state = f"{booking.state}-confirm" if needs else booking.state
-    # The script asks often, for many at once when a line moves: while the state stays, its story will do.
-    knows_the_story = call.query.get("live") == state and booking.state not in ENDED
-    steps = [] if knows_the_story else await call.hf.reads.explain(pool_id, number)
     story = [told(step, speech) for step in steps]
-    extendable = booking.state == HELD and booking.expires_at is not None
-    if extendable and booking.expires_at is not None:
-        ends = await call.hf.reads.lifetime_ends(pool_id, number)
-        extendable = ends > from_datetime(booking.expires_at)
     offer = with_tokens(booking, call.hf.secret).offer
     phone = bool(call.settings.sms_url) or "phone" in booking.party.contacts
     news = call.query.get("told", "")
@@ -72,7 +75,7 @@ async def _page(
         fields=form.fields(pool, booking, phone=phone, said=said, errors=errors),
         extendable=extendable,
         offer_url=call.url(f"/o/{offer.token}") if offer is not None else "",
-        starts=await starts(call, pool_id, number),
+        starts=starts_at,
         story=story[::-1],
         told=news if news in _TOLD else "",
         act=lambda name: call.booking_url(f"{token}/{name}"),
@@ -85,11 +88,12 @@ async def _page(
     )
 
 
-async def _found(call: Call, pool_id: int, number: int) -> tuple[Booking, PoolState]:
-    booking = await call.hf.reads.booking(pool_id, number)
-    if booking is None:
-        raise gone()
-    return booking, await call.hf.reads.pool(pool_id)
+async def _found(reads: Reads, pool_id: int, number: int) -> tuple[Booking, PoolState]:
+    async with reads.at_one_moment() as one:
+        booking = await one.booking(pool_id, number)
+        if booking is None:
+            raise gone()
+        return booking, await one.pool(pool_id)
 
 
 def _seen(booking: Booking, pool: PoolState) -> str:
@@ -119,7 +123,7 @@ async def watch(call: Call) -> AsyncIterator[bytes]:
     pool_id, number = await call.booking_key()
 
     async def seen() -> str:
-        return _seen(*await _found(call, pool_id, number))
+        return _seen(*await _found(call.hf.reads, pool_id, number))
 
     return await live.stream(call, pool_id, seen)
 
@@ -150,7 +154,7 @@ async def confirm(call: Call) -> Answer:
 async def _saved(call: Call) -> Answer | None:
     """Keep what was said; the page with what is wrong with it, or back to it if it can be changed no more."""
     pool_id, number = await call.booking_key()
-    booking, pool = await _found(call, pool_id, number)
+    booking, pool = await _found(call.hf.reads, pool_id, number)
     if booking.state not in IN_PLAY:
         return _there(call)
     phone = "phone" in call.form

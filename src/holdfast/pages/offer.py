@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from datetime import datetime
+from typing import NamedTuple
 
 from holdfast import tokens
 from holdfast.clock import to_datetime
@@ -14,25 +15,29 @@ from holdfast.pages import live
 from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.tickets import starts
+from holdfast.reads import Reads
 from holdfast.shapes import Booking, PoolState
 from holdfast.store import rows
 
 
+class _Sight(NamedTuple):
+    """What there is to see of an offer, at one moment. `mine` is what was taken, if that was a part."""
+
+    offer: Offer
+    state: str
+    booking: Booking
+    mine: Booking
+    pool: PoolState
+    starts: datetime | None
+
+
 async def look(call: Call) -> Answer:
-    key = await call.offer_key()
-    offer, booking, pool = await _found(call, key)
-    pool_id, number, _ = key
-    state = await _state(call, key, offer)
-    mine = booking
-    if state == "claimed" and offer.part is not None:
-        # A part of what was offered became a booking of its own; the rest waits on.
-        mine = await call.hf.reads.booking(pool_id, offer.part) or booking
+    offer, state, booking, mine, pool, starts_at = await _sight(call, await call.offer_key())
     token, speech = call.path["token"], call.speech(pool.time_zone, booking.party.locale)
     mine_token = tokens.edit_token(call.hf.secret, mine.id)
     rest_token = tokens.edit_token(call.hf.secret, booking.id)
     waits_on = booking.state in (WAITING, OFFERED)
     gives_less = pool.policy["partial"] == "give_less" and offer.quantity > 1
-    number_of_mine = offer.part if mine is not booking and offer.part is not None else number
     return call.page(
         "offer.html",
         speech,
@@ -50,7 +55,7 @@ async def look(call: Call) -> Answer:
         quota=next((it for it in pool.quotas if it.key == booking.quota), None),
         seconds_left=_left(call, offer),
         until=to_datetime(offer.expires_at),
-        starts=await _starts(call, pool_id, number_of_mine, offer),
+        starts=starts_at,
         choices=range(offer.quantity, 0, -1) if gives_less else (),
         no=call.query.get("no") == "invalid",
         claim_url=call.url(f"/o/{token}/claim"),
@@ -64,36 +69,33 @@ async def look(call: Call) -> Answer:
     )
 
 
-async def _found(call: Call, key: tuple[int, int, int]) -> tuple[Offer, Booking, PoolState]:
-    offer = await call.hf.reads.offer(*key, call.access.org)
-    booking = await call.hf.reads.booking(*key[:2])
-    if offer is None or booking is None:
-        raise gone()
-    return offer, booking, await call.hf.reads.pool(key[0])
+async def _sight(call: Call, key: tuple[int, int, int]) -> _Sight:
+    pool_id, number, _ = key
+    async with call.hf.reads.at_one_moment() as reads:
+        offer, booking = await reads.offer(*key, call.access.org), await reads.booking(pool_id, number)
+        if offer is None or booking is None:
+            raise gone()
+        state, mine = await _state(call, reads, key, offer), booking
+        if state == "claimed" and offer.part is not None:
+            # A part of what was offered became a booking of its own; the rest waits on.
+            mine = await reads.booking(pool_id, offer.part) or booking
+        starts_at = await starts(reads, pool_id, offer.units or mine.units)
+        return _Sight(offer, state, booking, mine, await reads.pool(pool_id), starts_at)
 
 
-async def _state(call: Call, key: tuple[int, int, int], offer: Offer) -> str:
+async def _state(call: Call, reads: Reads, key: tuple[int, int, int], offer: Offer) -> str:
     """live, claimed, declined, or the code of what one would be told: expired, taken, answered, closed."""
     if offer.outcome in ("claimed", "declined"):
         return str(offer.outcome)
     if offer.outcome is None:
         return "live" if offer.expires_at > call.now else "offer_expired"
-    row = (await call.hf.store.reader().each("bookings_by_number", [key[:2]]))[0]
-    pool = (await call.hf.reads.view(key[0])).pool
+    row = (await reads.reader().each("bookings_by_number", [key[:2]]))[0]
+    pool = (await reads.view(key[0])).pool
     return answered(pool, offer, rows.booking_of(row), call.now).code
 
 
 def _left(call: Call, offer: Offer) -> int:
     return max(0, -(-(offer.expires_at - call.now) // 1000))
-
-
-async def _starts(call: Call, pool_id: int, number: int, offer: Offer) -> Any:
-    if not offer.units:
-        return await starts(call, pool_id, number)
-    view = await call.hf.reads.view(pool_id, units=True)
-    found = [view.units[label].starts_at for label in offer.units if label in view.units]
-    first = min((at for at in found if at is not None), default=view.pool.starts_at)
-    return None if first is None else to_datetime(first)
 
 
 def _seen(state: str, booking: Booking, mine: Booking) -> str:
@@ -104,9 +106,8 @@ async def watch(call: Call) -> AsyncIterator[bytes]:
     key = await call.offer_key()
 
     async def seen() -> str:
-        offer, booking, _ = await _found(call, key)
-        part = None if offer.part is None else await call.hf.reads.booking(key[0], offer.part)
-        return _seen(await _state(call, key, offer), booking, part or booking)
+        sight = await _sight(call, key)
+        return _seen(sight.state, sight.booking, sight.mine)
 
     return await live.stream(call, key[0], seen)
 

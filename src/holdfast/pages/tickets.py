@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
 
@@ -11,6 +12,7 @@ from holdfast.messages.attachments import entry
 from holdfast.messages.notice import Key, Notice, links_of
 from holdfast.pages.answers import Answer, guarded
 from holdfast.pages.calls import Call, gone
+from holdfast.reads import Reads
 from holdfast.shapes import Booking
 from holdfast.store import rows
 
@@ -18,16 +20,20 @@ from holdfast.store import rows
 async def calendar(call: Call) -> Answer:
     """The booking as a file for a calendar; the same entry that the confirmation brings by e-mail."""
     pool_id, number = await call.booking_key()
-    starts_at = await starts(call, pool_id, number)
-    row = (await call.hf.store.reader().each("bookings_by_number", [(pool_id, number)]))[0]
-    booking = rows.booking_of(row)
+    async with call.hf.reads.at_one_moment() as reads:
+        found = await reads.reader().each("bookings_by_number", [(pool_id, number)])
+        if not found:
+            raise gone()
+        booking = rows.booking_of(found[0])
+        starts_at = await starts(reads, pool_id, booking.units)
+        seq, pool = await reads.log_seq(pool_id), (await reads.view(pool_id)).pool
     if starts_at is None or booking.state != CONFIRMED:
         raise gone()
     notice = Notice(
-        Key(pool_id, await call.hf.reads.log_seq(pool_id), 0),
+        Key(pool_id, seq, 0),
         "confirmed",
         "party",
-        (await call.hf.reads.view(pool_id)).pool,
+        pool,
         booking,
         {"reference": booking.reference},
         booking.updated_at,
@@ -42,13 +48,10 @@ async def calendar(call: Call) -> Answer:
     return Answer(200, file.content, b"text/calendar; charset=utf-8", headers)
 
 
-async def starts(call: Call, pool_id: int, number: int) -> datetime | None:
-    """When what is booked begins: the first of its units, or the pool."""
-    booking = await call.hf.reads.booking(pool_id, number)
-    if booking is None:
-        raise gone()
-    view = await call.hf.reads.view(pool_id, units=bool(booking.units))
-    found = [view.units[label].starts_at for label in booking.units if label in view.units]
+async def starts(reads: Reads, pool_id: int, units: Sequence[str]) -> datetime | None:
+    """When what is booked or offered begins: the first of its units, or the pool."""
+    view = await reads.view(pool_id, units=bool(units))
+    found = [view.units[label].starts_at for label in units if label in view.units]
     first = min((at for at in found if at is not None), default=view.pool.starts_at)
     return None if first is None else to_datetime(first)
 

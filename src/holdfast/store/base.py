@@ -53,6 +53,10 @@ class Snapshot(Reader, Protocol):
 class Transaction(Reader, Protocol):
     """One writing transaction. It is committed, or it never happened."""
 
+    def locks_no_pool(self) -> None:
+        """Said before the first statement: whoever freezes in it keeps no pool, and may have more time."""
+        ...
+
     async def run(self, name: str, *values: Any) -> None:
         """Run a statement once."""
         ...
@@ -100,8 +104,8 @@ class Store(Protocol):
         """For the lane's own reads of what is committed, while a transaction is being written."""
         ...
 
-    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        """For many reads that must agree with each other. Raises Unavailable."""
+    def snapshot(self, *, long: bool = False) -> AbstractAsyncContextManager[Snapshot]:
+        """For many reads that must agree with each other: soon done, or `long`. Raises Unavailable."""
         ...
 
     async def wipe(self) -> None:
@@ -135,8 +139,15 @@ async def still_so(tx: Transaction, seen: Seen) -> bool:
 @asynccontextmanager
 async def writing(store: Store) -> AsyncIterator[Transaction]:
     """A writing transaction beside the lane: what is not committed in it never happened."""
-    tx = await store.begin()
+    tx = await beside(store)
     try:
         yield tx
     finally:
         await tx.rollback()
+
+
+async def beside(store: Store) -> Transaction:
+    """The same for who rolls back by himself."""
+    tx = await store.begin()
+    tx.locks_no_pool()
+    return tx

@@ -28,19 +28,19 @@ __all__ = ["Problem", "Report", "verify"]
 async def verify(store: Store, pools: Iterable[int] | None = None) -> Report:
     """Check these pools by their ids, or the whole database."""
     if pools is None:
-        async with store.snapshot() as snapshot:
+        async with store.snapshot(long=True) as snapshot:
             found = [row[0] for row in await snapshot.rows("all_pool_ids")]
     else:
         found = list(pools)
     everything: list[Findings] = []
     for pool_id in found:
-        async with store.snapshot() as snapshot:
+        async with store.snapshot(long=True) as snapshot:
             findings = await check_pool(snapshot, pool_id)
         if findings is not None:
             everything.append(findings)
     count = len(everything)
     if pools is None:
-        async with store.snapshot() as snapshot:
+        async with store.snapshot(long=True) as snapshot:
             everything.append(await _check_rest(snapshot))
     return Report(
         count,

@@ -35,6 +35,9 @@ _CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
 _PAGE: Final = 1_000
 _MIGRATION_LOCK: Final = 0x686F6C64
+# After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has time
+# until our own deadline: a machine that stands still for a moment shall fail nobody.
+_BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
 
 
 class PostgresReader:
@@ -104,6 +107,10 @@ class PostgresTransaction:
         self._deadline = loop.call_later(_DEADLINE_S, connection.terminate)
         self._open = True
         self._begun = False
+        self._beginning = "BEGIN"
+
+    def locks_no_pool(self) -> None:
+        self._beginning = _BEGIN_BESIDE
 
     async def _begin(self) -> None:
         """Begin when the first statement comes: what is finished at once needs no beginning."""
@@ -111,7 +118,7 @@ class PostgresTransaction:
             return
         self._begun = True
         try:
-            await self._connection.execute("BEGIN")
+            await self._connection.execute(self._beginning)
         except Exception as error:
             self._connection.terminate()
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
@@ -272,14 +279,20 @@ class PostgresStore:
         return PostgresReader(self._readers)
 
     @contextlib.asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[PostgresSnapshot]:
+    async def snapshot(self, *, long: bool = False) -> AsyncIterator[PostgresSnapshot]:
+        if self._closed:
+            raise Closing("Holdfast is closed")
         assert self._readers is not None
         try:
-            async with (
-                self._readers.acquire(timeout=_DEADLINE_S) as connection,
-                connection.transaction(isolation="repeatable_read", readonly=True),
-            ):
-                yield PostgresSnapshot(connection)
+            async with self._readers.acquire(timeout=_DEADLINE_S) as connection:
+                loop = asyncio.get_running_loop()
+                deadline = None if long else loop.call_later(_DEADLINE_S, connection.terminate)
+                try:
+                    async with connection.transaction(isolation="repeatable_read", readonly=True):
+                        yield PostgresSnapshot(connection)
+                finally:
+                    if deadline is not None:
+                        deadline.cancel()
         except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 

@@ -26,6 +26,8 @@ log = logging.getLogger("holdfast")
 _BUSY_S: Final = 10.0
 _LOOK_S: Final = 0.2
 _PAGE: Final = 1_000
+# To connect takes a thousand times as long as to look.
+_SNAPSHOTS_KEPT: Final = 4
 
 
 def _plain(value: Any) -> Any:
@@ -73,7 +75,12 @@ class SqliteReader:
 
 
 class SqliteSnapshot(SqliteReader):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.streamed = False
+
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
+        self.streamed = True
         try:
             cursor = self._connection.execute(QUERIES[name], [_plain(value) for value in values])
             while page := cursor.fetchmany(_PAGE):
@@ -95,6 +102,9 @@ class SqliteTransaction:
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
         return _fetch_each(self._connection, name, keys)
+
+    def locks_no_pool(self) -> None:
+        """SQLite has one lock for all."""
 
     async def run(self, name: str, *values: Any) -> None:
         _fetch(self._connection, name, values)
@@ -156,6 +166,7 @@ class SqliteStore:
         self.writer_free = asyncio.Lock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
+        self._snapshots: list[sqlite3.Connection] = []
         self._woken: list[Callable[[], None]] = []
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
@@ -219,7 +230,7 @@ class SqliteStore:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
         self.committer.shutdown(wait=True)
-        for connection in (self._reader, self._writer):
+        for connection in (*self._snapshots, self._reader, self._writer):
             if connection is not None:
                 connection.close()
 
@@ -284,11 +295,23 @@ class SqliteStore:
         return SqliteReader(self._reader)
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[SqliteSnapshot]:
-        with closing(self._connect()) as connection:
+    async def snapshot(self, *, long: bool = False) -> AsyncIterator[SqliteSnapshot]:
+        if self._closed:
+            raise Closing("Holdfast is closed")
+        connection, again = self._snapshots.pop() if self._snapshots else self._connect(), False
+        try:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
-            yield SqliteSnapshot(connection)
+            snapshot = SqliteSnapshot(connection)
+            yield snapshot
+            connection.execute("ROLLBACK")
+            # A query that was not read to its end would go on seeing what it saw; a long look fills memory.
+            again = not (long or snapshot.streamed or self._closed)
+        finally:
+            if again and len(self._snapshots) < _SNAPSHOTS_KEPT:
+                self._snapshots.append(connection)
+            else:
+                connection.close()
 
     async def pending(self) -> list[str]:
         assert self._reader is not None
