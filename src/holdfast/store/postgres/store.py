@@ -35,8 +35,8 @@ _CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
 _PAGE: Final = 1_000
 _MIGRATION_LOCK: Final = 0x686F6C64
-# After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has time
-# until our own deadline: a machine that stands still for a moment shall fail nobody.
+# After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
+# time until our own deadline: a machine that stands still for a moment shall fail nobody.
 _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
 
 
