@@ -62,6 +62,10 @@ class Proxy:
         """From now on nothing gets through, in either direction, and nobody is told."""
         self._flowing.clear()
 
+    @property
+    def is_listened_through(self) -> bool:
+        return bool(self._listening)
+
     def silence_listeners(self) -> None:
         """From now on nothing gets through on connections that listen, and nobody is told."""
         self._silent |= self._listening

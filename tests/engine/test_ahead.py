@@ -13,7 +13,7 @@ from holdfast.errors import Unavailable
 from tests.database import dialect_of, opened
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.staging import nodes, outcome, without_conditions, without_keys
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.verified import assert_verified
 
 
@@ -38,10 +38,11 @@ async def slowly(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hf.store, "begin", begin_slowly)
 
 
-async def soon(awaitable: Any) -> asyncio.Task[Any]:
+async def soon(hf: Holdfast, awaitable: Any) -> asyncio.Task[Any]:
     """Asked now; by the time this returns its batch is on its way."""
+    accepted = hf.engine.lane.accepted
     task = asyncio.ensure_future(awaitable)
-    await asyncio.sleep(0.02)
+    await until(lambda: (hf.engine.lane.accepted > accepted and not hf.engine.lane._queues) or task.done())
     return task
 
 
@@ -59,9 +60,9 @@ async def test_a_hold_is_confirmed_before_it_is_committed(
     known = granted(await hf.book("hall", "ann", idempotency_key="k"))
     await slowly(hf, monkeypatch)
     before = hf.engine.batches_ahead
-    cancelled = await soon(hf.cancel(known.id))
-    confirmed = await soon(hf.confirm(known.id))
-    other = await soon(hf.book("hall", "ann"))
+    cancelled = await soon(hf, hf.cancel(known.id))
+    confirmed = await soon(hf, hf.confirm(known.id))
+    other = await soon(hf, hf.book("hall", "ann"))
     assert granted(await cancelled).state == "cancelled"
     assert outcome(await confirmed) == "not_possible"
     assert granted(await other).state == "held"
@@ -72,17 +73,17 @@ async def test_a_party_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pyt
     granted(await hf.create_pool("one-each", preset="event_signup", quotas={"main": 9}))
     granted(await hf.book("one-each", "zoe"))
     await slowly(hf, monkeypatch)
-    holding = await soon(hf.book("one-each", "ann"))
-    again = await soon(hf.book("one-each", "ann"))
+    holding = await soon(hf, hf.book("one-each", "ann"))
+    again = await soon(hf, hf.book("one-each", "ann"))
     assert granted(await holding).state == "held"
     assert outcome(await again) == "already_holding"
 
 
 async def test_a_key_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
     await slowly(hf, monkeypatch)
-    first = await soon(hf.book("hall", "ann", idempotency_key="k"))
-    same = await soon(hf.book("hall", "ann", idempotency_key="k"))
-    other = await soon(hf.book("hall", "bea", idempotency_key="k"))
+    first = await soon(hf, hf.book("hall", "ann", idempotency_key="k"))
+    same = await soon(hf, hf.book("hall", "ann", idempotency_key="k"))
+    other = await soon(hf, hf.book("hall", "bea", idempotency_key="k"))
     assert await first == await same
     assert outcome(await other) == "idempotency_mismatch"
 
@@ -108,7 +109,7 @@ async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
     await slowly(hf, monkeypatch)
     before = hf.engine.batches_ahead
     # While some wait for their answers, others ask: the chain never ends.
-    some = await soon(asyncio.gather(*(caller(name) for name in range(4))))
+    some = await soon(hf, asyncio.gather(*(caller(name) for name in range(4))))
     await asyncio.gather(some, *(caller(name) for name in range(4, 8)))
     assert hf.engine.batches_ahead - before >= 40
     assert max(len(batch._kept_before) for batch in batches) <= 8
@@ -118,8 +119,8 @@ async def test_seats_given_by_the_batch_before_are_gone(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await slowly(hf, monkeypatch)
-    most = await soon(asyncio.gather(*(hf.book("hall", f"party {n}") for n in range(30))))
-    rest = await soon(asyncio.gather(*(hf.book("hall", f"late {n}") for n in range(30))))
+    most = await soon(hf, asyncio.gather(*(hf.book("hall", f"party {n}") for n in range(30))))
+    rest = await soon(hf, asyncio.gather(*(hf.book("hall", f"late {n}") for n in range(30))))
     assert [outcome(answer) for answer in await most] == ["held"] * 30
     assert [outcome(answer) for answer in await rest] == ["held"] * 9 + ["not_enough_room"] * 21
 
@@ -140,8 +141,8 @@ async def test_when_a_batch_cannot_be_written_the_next_is_decided_anew(
 
     monkeypatch.setattr(type(tx), "finish", fail_once)
     await slowly(hf, monkeypatch)
-    most = await soon(asyncio.gather(*(hf.book("hall", f"party {n}") for n in range(30))))
-    rest = await soon(asyncio.gather(*(hf.book("hall", f"late {n}") for n in range(30))))
+    most = await soon(hf, asyncio.gather(*(hf.book("hall", f"party {n}") for n in range(30))))
+    rest = await soon(hf, asyncio.gather(*(hf.book("hall", f"late {n}") for n in range(30))))
     assert [outcome(answer) for answer in await most] == ["held"] * 30
     assert [outcome(answer) for answer in await rest] == ["held"] * 9 + ["not_enough_room"] * 21
 

@@ -44,7 +44,10 @@ async def test_what_was_accepted_is_finished(database_url: str) -> None:
     await assert_verified(database_url)
 
 
-async def test_a_command_on_a_pool_locked_outside_is_still_finished(postgres_url: str) -> None:
+async def test_a_command_on_a_pool_locked_outside_is_still_finished(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3_600)
     connection = await asyncpg.connect(postgres_url)
     async with Holdfast.open(postgres_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))

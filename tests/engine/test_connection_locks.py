@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -108,9 +109,10 @@ async def test_a_frozen_node_loses_its_lock_and_the_others_go_on(
     async with frozen_node(postgres_url) as frozen:
         # The server ends the frozen node's transaction after two seconds, and nobody else ends it.
         monkeypatch.setattr(door, "_GIVE_UP_S", 3_600)
-        bea = asyncio.create_task(hf.book("locked", "Bea"))
+        bea, began = asyncio.create_task(hf.book("locked", "Bea")), time.monotonic()
         granted(await hf.book("free", "Bea"))
-        assert not bea.done()
+        # Where the machine stood still, the two seconds may be over.
+        assert not bea.done() or time.monotonic() - began > 1
         async with asyncio.timeout(PATIENCE_S):
             granted(await bea)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -49,18 +50,27 @@ async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         granted(await hf.create_pool("hall", quotas={"main": 9}, preset="checkout"))
         granted(await hf.pool("hall"))
         await need_standby(durable_url, "nobody_here")
-        # The server takes up a new setting between two commands of a connection.
-        await asyncio.sleep(0.3)
-        monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
-        monkeypatch.setattr(engines, "_SETTLE_S", 3.0)
+        writer: Any = hf.store._writer  # type: ignore[attr-defined]
+
+        async def taken_up() -> bool:
+            """The server takes up a new setting between two commands of a connection."""
+            return bool(await writer.fetchval("SHOW synchronous_standby_names") == "nobody_here")
+
+        await until(taken_up)
+        # However long it takes: who is to be cancelled waits until then.
+        monkeypatch.setattr(stores, "_DEADLINE_S", 3_600)
+        monkeypatch.setattr(engines, "_SETTLE_S", 3_600)
         yield hf
         await need_standby(durable_url, "")
 
 
 async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is_away(
-    durable_url: str, hf: Holdfast
+    durable_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     booking = asyncio.create_task(hf.book("hall", "Ann", idempotency_key="k"))
+    await until(lambda: ask(durable_url, WAITING))
+    monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
+    monkeypatch.setattr(engines, "_SETTLE_S", 3.0)
     await cancel_the_wait(durable_url)
     with pytest.raises(OutcomeUnknown):
         await booking

@@ -74,6 +74,7 @@ async def test_one_key_at_two_processes_changes_once(database_url: str) -> None:
 async def test_a_pool_locked_outside_keeps_a_change_waiting_and_nobody_else(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3_600)
     async with nodes(postgres_url, 1) as (hf,):
         ann, _ = await held(hf, "locked", "free")
         connection = await asyncpg.connect(postgres_url)

@@ -193,8 +193,9 @@ async def test_a_tap_at_the_end_of_the_window_is_in_time_or_late_and_never_both(
 
         async def tap_twice(token: str, booking: str, late_s: float) -> set[str]:
             found = granted(await one.booking(booking))
-            assert found.expires_at is not None
-            await asyncio.sleep((from_datetime(found.expires_at) - one.clock.now()) / 1000 + late_s)
+            # On a machine that stands still it may be over by now: then it is late at once.
+            if found.expires_at is not None:
+                await asyncio.sleep((from_datetime(found.expires_at) - one.clock.now()) / 1000 + late_s)
             return set(
                 map(outcome, await asyncio.gather(*(getattr(node, tap)(token) for node in (one, other))))
             )

@@ -320,6 +320,7 @@ async def heard_after_silence(url: str, patience_s: float = PATIENCE_S) -> bool:
         Holdfast.open(url, secret=SECRET, ticker=False) as elsewhere,
     ):
         await hold(hf, "later", window_s=3_600)
+        await until(lambda: proxy.is_listened_through)
         await asyncio.sleep(0.3)
         proxy.silence_listeners()
         ann = await hold(elsewhere, "sooner")
