@@ -54,7 +54,7 @@ def test_a_stream_tells_that_something_needs_you_and_ends_with_the_session(
 ) -> None:
     stranger.sign_in("Sam")
     before = seen(stranger.look("/console/needs"))
-    with stranger.stream("GET", "/console/needs/stream", timeout=40) as answer:
+    with stranger.stream("GET", "/console/needs/stream") as answer:
         assert answer.headers["content-type"] == "text/event-stream"
         news = told(answer)
         assert next(news) == before
@@ -73,7 +73,7 @@ def test_a_pool_is_watched_by_its_own_org_alone(sam: Desk, otto: Desk, admin: Cl
     pool = id_of(admin, yoga(admin, size=2, waiting=0))
     assert otto.get(f"/console/pools/{pool}/stream").status_code == 404
     before = seen(sam.look(f"/console/pools/{pool}"))
-    with sam.stream("GET", f"/console/pools/{pool}/stream", timeout=40) as answer:
+    with sam.stream("GET", f"/console/pools/{pool}/stream") as answer:
         news = told(answer)
         assert next(news) == before
         admin.book(pool, "zed")

@@ -16,7 +16,7 @@ import pytest
 from tests.console.desk import PASSWORD, Desk, email_of, make_members
 from tests.http.server import Client, Server, make_key, serving
 from tests.pages.visitor import plain
-from tests.patience import wait_until
+from tests.patience import PATIENCE_S, wait_until
 
 HOME = "/console/settings"
 OF_ADMINS = ["members", "keys", "webhooks", "places"]
@@ -199,7 +199,7 @@ class Program:
 
     def is_told(self, times: int) -> None:
         with self._news:
-            assert self._news.wait_for(lambda: len(self.told) >= times, timeout=20), self.told
+            assert self._news.wait_for(lambda: len(self.told) >= times, PATIENCE_S), self.told
 
 
 @contextmanager

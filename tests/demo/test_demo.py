@@ -26,7 +26,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 @pytest.fixture
 def visitor(demo: Demo) -> Iterator[Visitor]:
-    with Visitor(base_url=demo.base, timeout=30) as found:
+    with Visitor(base_url=demo.base) as found:
         yield found
 
 

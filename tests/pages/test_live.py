@@ -30,7 +30,7 @@ def test_a_stream_tells_when_a_position_changes(admin: Client, visitor: Visitor)
     ann, bea = (admin.book("watched", name) for name in ("ann", "bea"))
     there = f"/b/{bea['edit_token']}"
     before = seen(visitor.look(there))
-    with visitor.stream("GET", f"{there}/stream", timeout=30) as answer:
+    with visitor.stream("GET", f"{there}/stream") as answer:
         assert answer.headers["content-type"] == "text/event-stream"
         news = told(answer)
         assert next(news) == before
@@ -43,7 +43,7 @@ def test_a_stream_tells_when_a_position_changes(admin: Client, visitor: Visitor)
 def test_a_stream_of_a_pool_tells_when_something_is_taken(admin: Client, visitor: Visitor) -> None:
     admin.pool("crowd", 5)
     before = seen(visitor.look("/p/crowd"))
-    with visitor.stream("GET", "/p/crowd/stream", timeout=30) as answer:
+    with visitor.stream("GET", "/p/crowd/stream") as answer:
         news = told(answer)
         assert next(news) == before
         admin.book("crowd", "ann")
@@ -55,7 +55,7 @@ def test_a_stream_of_an_offer_tells_when_it_is_over(admin: Client, visitor: Visi
     olga, ann = (admin.book("tempting", name) for name in ("olga", "ann"))
     admin.act(olga["id"], "cancel")
     there = f"/o/{admin.booking(ann['id'])['offer']['token']}"
-    with visitor.stream("GET", f"{there}/stream", timeout=30) as answer:
+    with visitor.stream("GET", f"{there}/stream") as answer:
         news = told(answer)
         before = next(news)
         visitor.submit(f"{there}/claim")
