@@ -17,6 +17,7 @@ import httpx2 as httpx
 
 from holdfast import Holdfast
 from holdfast.keys import ApiKey, Keys
+from testbed.forked import Forked
 from testbed.ports import free_port
 from tests.patience import PATIENCE_S, wait_until
 
@@ -34,22 +35,17 @@ class Server:
             name.upper(): value.replace("{port}", str(self.port)) for name, value in environment.items()
         }
         self._log = tempfile.NamedTemporaryFile("w+", prefix="holdfast-", suffix=".log")  # noqa: SIM115
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Forked | None = None
 
     def start(self, *, wait: bool = True) -> Server:
-        command = [
-            sys.executable,
-            "-m",
-            "holdfast",
-            "serve",
-            "--port",
-            str(self.port),
-            "--database",
-            self.url,
-        ]
-        self.process = subprocess.Popen(
-            [*command, *self._flags], stderr=self._log, env={**os.environ, **self._environment}
-        )
+        """Start it as soon as can be; or, for who does not wait until it is ready, by the very command."""
+        words = ["serve", "--port", str(self.port), "--database", self.url, *self._flags]
+        environment = {**os.environ, **self._environment}
+        if wait and os.name != "nt":
+            self.process = Forked(words, self._log.name, environment)
+        else:
+            command = [sys.executable, "-m", "holdfast", *words]
+            self.process = subprocess.Popen(command, stderr=self._log, env=environment)
         if wait:
             self.wait_until_ready()
         return self

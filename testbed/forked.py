@@ -1,0 +1,59 @@
+"""Processes that begin where the imports end: to read the service's modules takes longer than many a test.
+
+One process beside each that tests has read them once, and forks. Whoever is forked off is a process like any
+other, with sockets, signals and an end of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+_READ: Final = ["holdfast.cli.main", "holdfast.http.serve", "holdfast.http.components", "asyncpg", "uvloop"]
+
+
+class Forked:
+    """`holdfast WORDS`, to be handled like a `subprocess.Popen`; what it complains of goes to a file."""
+
+    def __init__(self, words: Sequence[str], log: str, environment: Mapping[str, str]) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_READ)
+        self._process = context.Process(target=_run, args=(words, log, dict(environment)), daemon=True)
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float) -> int:
+        self._process.join(timeout)
+        if (code := self.poll()) is None:
+            raise subprocess.TimeoutExpired("holdfast", timeout)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def _run(words: Sequence[str], log: str, environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    with open(log, "ab") as file:  # noqa: PTH123  # what matters is the number of it
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    sys.argv = ["holdfast", *words]
+    from holdfast.cli.main import main
+
+    main()
