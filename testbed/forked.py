@@ -14,7 +14,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-_READ: Final = ["holdfast.cli.main", "holdfast.http.serve", "holdfast.http.components", "asyncpg", "uvloop"]
+# What the service reads at once, and then what it reads when it is started; what is not there is left out.
+_READ: Final = [
+    *("holdfast.cli.main", "holdfast.http.serve", "holdfast.http.components", "asyncpg", "uvloop"),
+    *("pydantic", "typer._adapters", "typer._click.decorators", "uvicorn.protocols.http.httptools_impl"),
+]
 
 
 class Forked:
