@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -58,6 +60,7 @@ def test_one_tap_holds_a_place_and_the_form_makes_it_final(
     page.locator("details.fold").first.locator("summary").click()
     page.locator("#name").fill("Ann B.")
     page.locator("details.fold form .button").first.click()
+    expect(page).to_have_url(re.compile("told=saved"))
     says(page, words["yours"])
     assert admin.booking(made["id"])["party"]["name"] == "Ann B."
     page.locator("details.fold").last.locator("summary").click()
