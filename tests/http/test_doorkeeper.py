@@ -43,3 +43,30 @@ async def test_a_key_revoked_while_it_is_looked_up_is_turned_away_the_next_time(
         await coming
         with pytest.raises(Problem, match="unauthenticated"):
             await doorkeeper.admit(shown, None, "127.0.0.1", 0.1)
+
+
+async def test_who_was_let_in_is_not_locked_out_by_who_guesses_beside_them(database_url: str) -> None:
+    """They may share an address; but a key that was revoked is a guess like any other."""
+    async with opened(database_url) as hf:
+        keys = Keys(hf.store, hf.clock, hf.secret)
+        made = [await keys.create("ours", "read", name) for name in ("known", "unknown")]
+        known, unknown = (f"Bearer {it.secret}".encode() for it in made if isinstance(it, ApiKey))
+        doorkeeper = Doorkeeper(keys, Sessions(hf.store, hf.clock, hf.secret, Passwords()), hf.clock)
+
+        async def comes(shown: bytes, now: float) -> str:
+            try:
+                return (await doorkeeper.admit(shown, None, "127.0.0.1", now)).name
+            except Problem as problem:
+                return problem.code
+
+        assert await comes(known, 0.0) == "known"
+        guesses = [await comes(b"Bearer hf_%043d" % n, 10.0) for n in range(150)]
+        assert (guesses[0], guesses[-1]) == ("unauthenticated", "too_many_requests")
+        assert await comes(unknown, 10.0) == "too_many_requests"
+        # It is no longer remembered, and looked up again.
+        assert await comes(known, 10.0) == "known"
+        assert isinstance(made[0], ApiKey)
+        await keys.revoke("ours", made[0].id)
+        assert await comes(known, 20.0) == "unauthenticated"
+        guesses = [await comes(b"Bearer hf_%043d" % n, 20.0) for n in range(150)]
+        assert await comes(known, 20.0) == guesses[-1] == "too_many_requests"

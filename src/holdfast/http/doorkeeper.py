@@ -66,7 +66,8 @@ class Doorkeeper:
         known = self._known.get(authorization or b"")
         if known is None or known[1] < now:
             generation = self.generation
-            known = (await self._find(authorization, address, now), now + _REMEMBERED_S)
+            access = await self._find(authorization, address, now, guessed=known is None)
+            known = (access, now + _REMEMBERED_S)
             # What was revoked while we looked must not be remembered as it was before.
             if generation == self.generation:
                 self._known[authorization or b""] = known
@@ -75,27 +76,33 @@ class Doorkeeper:
         self._used[known[0].key] = self._clock.now()
         return known[0]
 
-    async def _find(self, authorization: bytes | None, address: str, now: float) -> Access:
+    async def _find(self, authorization: bytes | None, address: str, now: float, *, guessed: bool) -> Access:
         scheme, _, secret = (authorization or b"").decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             raise _unauthenticated("Send a key (Authorization: Bearer hf_…), or sign in.")
-        if wait := self._wrong.empty_for(whose(address), now):
-            # So many wrong keys came from there that no more are looked up for a while.
+        if guessed and (wait := self._wrong.empty_for(whose(address), now)):
+            # So many wrong keys came from there that no more are looked up for a while. Who was let in before
+            # has guessed nothing: others at the same address shall not lock them out.
             raise slow_down(wait)
         found = await self._keys.find(secret.strip())
         if found is None:
+            self._known.pop(authorization or b"", None)
             self._wrong.take(whose(address), now)
             raise _unauthenticated("This key is not known, or it was revoked.")
         return found
 
     async def _admit_session(self, token: str, address: str, now: float) -> Access:
-        session, until = self._signed_in.pop(token, (None, 0.0))
+        generation = self.generation
+        session, until = self._signed_in.get(token, (None, 0.0))
         if session is None or until < now:
             session, until = await self._find_session(token, session, address, now), now + _REMEMBERED_S
         if not self._sessions.is_live(session):
+            self._signed_in.pop(token, None)
             raise _unauthenticated(_OVER)
         session = session._replace(used_at=self._clock.now())
-        self._signed_in[token] = (session, until)
+        if generation == self.generation:
+            self._signed_in[token] = (session, until)
+            self._signed_in.move_to_end(token)
         if len(self._signed_in) > _REMEMBERED_MAX:
             self._signed_in.popitem(last=False)
         self._used_sessions[session.digest] = session.used_at
@@ -103,11 +110,12 @@ class Doorkeeper:
         return Access(member.id, member.org, member.role, member.name, session.digest)
 
     async def _find_session(self, token: str, known: Session | None, address: str, now: float) -> Session:
-        if wait := self._wrong.empty_for(whose(address), now):
+        if known is None and (wait := self._wrong.empty_for(whose(address), now)):
             raise slow_down(wait)
         # What we know of its last use may not have been written yet.
         found = await self._sessions.find(token, used_at=known.used_at if known else 0)
         if found is None:
+            self._signed_in.pop(token, None)
             self._wrong.take(whose(address), now)
             raise _unauthenticated(_OVER)
         return found
