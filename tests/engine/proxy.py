@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -36,6 +36,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self.refusing = False
         self.at_commit: list[str] = []
+        self.on_stall: Callable[[], None] = lambda: None
         self.commits = 0
         self._whole: set[bytes] = set()
 
@@ -111,6 +112,7 @@ class Proxy:
                     if how == "cut":
                         break
                     if how == "stall":
+                        self.on_stall()
                         await asyncio.Event().wait()
             writer.write(chunk)
             await writer.drain()

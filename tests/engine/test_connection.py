@@ -32,6 +32,12 @@ def _impatient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(connections, "CONNECT_S", 2.0)
 
 
+def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has been waiting for the silent one gives up soon; all that begins now may take its time."""
+    monkeypatch.setattr(stores, "_DEADLINE_S", PATIENCE_S)
+    monkeypatch.setattr(connections, "CONNECT_S", PATIENCE_S)
+
+
 @pytest.fixture(params=["ahead", "under the lock"])
 async def line(
     postgres_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -45,6 +51,7 @@ async def line(
     ):
         granted(await hf.create_pool("hall", quotas={"main": 1_000}, preset="course_section"))
         granted(await hf.pool("hall"))
+        proxy.on_stall = lambda: be_patient(monkeypatch)
         yield proxy, hf
 
 
@@ -211,7 +218,7 @@ async def test_a_writer_that_the_server_throws_out_is_replaced(
 
 
 async def test_a_silent_database_is_a_clear_error_and_is_found_again(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+    postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy, hf = line
     proxy.stall()
@@ -221,6 +228,7 @@ async def test_a_silent_database_is_a_clear_error_and_is_found_again(
     assert [type(error) for error in found] == [Unavailable] * 4
     proxy.flow()
     proxy.cut()
+    be_patient(monkeypatch)
     async with asyncio.timeout(PATIENCE_S):
         assert not isinstance(await hf.pool("hall"), Refusal)
         granted(await hf.book("hall", "Ann"))
@@ -296,6 +304,7 @@ async def test_while_the_database_is_silent_nobody_waits_behind_all_the_others(
                 answers = await asyncio.gather(*asked, return_exceptions=True)
         assert {type(answer) for answer in answers} <= {Unavailable, OutcomeUnknown}
         proxy.flow()
+        be_patient(monkeypatch)
         asked = [hf.book("hall", f"party {n}", idempotency_key=f"{n}") for n in range(400)]
         assert {outcome(answer) for answer in await asyncio.gather(*asked)} == {"held"}
     assert len(bookings(await untouched(postgres_url))) == 401
