@@ -238,8 +238,11 @@ async def connections(url: str) -> int:
 
 
 QUIETLY = """
-import asyncio, sys
+import asyncio, logging, sys
 from holdfast import Holdfast, open_sync
+
+# How long something took says no more than how slow the machine is.
+logging.getLogger("asyncio").addFilter(lambda record: "took %.3f seconds" not in str(record.msg))
 
 async def main(url):
     async with Holdfast.open(url) as hf:

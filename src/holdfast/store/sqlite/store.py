@@ -176,8 +176,7 @@ class SqliteStore:
         self._writer = await self._first_connect()
         # Waiting for another process inside SQLite would stop the event loop.
         self._writer.execute("PRAGMA busy_timeout = 0")
-        self._reader = self._connect()
-        self._reader.execute("PRAGMA query_only = ON")
+        self._reader = self._connect_to_read()
 
     def _look_first(self) -> None:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
@@ -222,6 +221,11 @@ class SqliteStore:
             if connection is not None:
                 connection.close()
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        connection = self._connect()
+        connection.execute("PRAGMA query_only = ON")
         return connection
 
     async def close(self) -> None:
@@ -298,9 +302,8 @@ class SqliteStore:
     async def snapshot(self, *, long: bool = False) -> AsyncIterator[SqliteSnapshot]:
         if self._closed:
             raise Closing("Holdfast is closed")
-        connection, again = self._snapshots.pop() if self._snapshots else self._connect(), False
+        connection, again = self._snapshots.pop() if self._snapshots else self._connect_to_read(), False
         try:
-            connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             snapshot = SqliteSnapshot(connection)
             yield snapshot
