@@ -167,14 +167,16 @@ async def test_a_node_that_starts_with_its_clock_ahead_ends_nothing(postgres_url
     """It goes by the database's clock, and the alarm is raised until its own is set right."""
     states, ahead, by = await with_a_node_that_starts_wrong(postgres_url, off)
     assert states == {"held": 9, "cancelled": 1}
-    assert abs(ahead - off // 1000) <= 1
+    # Between asking the database for its time and hearing it, a machine may stand still.
+    assert abs(ahead - off // 1000) < LEAP // 1000
     assert abs(by) < LEAP
 
 
 async def test_a_node_that_starts_behind_keeps_its_time_and_raises_the_alarm(postgres_url: str) -> None:
     """Nothing can end too early by it; what is later in a pool counts there anyway."""
     states, ahead, _ = await with_a_node_that_starts_wrong(postgres_url, -HOUR)
-    assert (states, ahead) == ({"held": 9, "cancelled": 1}, -3_600)
+    assert states == {"held": 9, "cancelled": 1}
+    assert abs(ahead + HOUR // 1000) < LEAP // 1000
 
 
 def test_a_clock_that_started_ahead_and_is_set_right_raises_no_alarm_any_more() -> None:
