@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from holdfast.config import make_store
 from testbed.postgres import (
@@ -34,7 +34,14 @@ from tests.models import Model, postgres_model, sqlite_model
 # `pytest --hypothesis-profile thorough` looks twenty times as long, and elsewhere each time.
 # To explain a failure by runs of its neighbours takes minutes, and the smallest example says more.
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
-settings.register_profile("holdfast", deadline=None, derandomize=True, print_blob=True, phases=PHASES)
+settings.register_profile(
+    "holdfast",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    phases=PHASES,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("thorough", settings.get_profile("holdfast"), derandomize=False, max_examples=2_000)
 settings.load_profile("holdfast")
 

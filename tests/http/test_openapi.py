@@ -13,6 +13,7 @@ import pytest
 from holdfast.core.refusals import CODES
 from holdfast.http.problems import STATUSES, TITLES
 from tests.http.server import Client, Server
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,10 @@ def names_there(admin: Client) -> dict[str, str]:
     }
 
 
+# On however slow a machine.
+SLOWLY = ["--request-timeout", str(PATIENCE_S), "--suppress-health-check", "too_slow"]
+
+
 def schemathesis(
     server: Server, client: Client, tmp_path: Path, document: Any, names: dict[str, str], *options: str
 ) -> Any:
@@ -96,7 +101,7 @@ def schemathesis(
         "1",
         "--no-color",
     ]
-    return subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
+    return subprocess.run([*command, *SLOWLY, *options], cwd=tmp_path, capture_output=True, text=True)
 
 
 def test_no_lie_in_the_document_and_no_server_error(
@@ -135,7 +140,7 @@ def schemathesis_of(server: Server, admin: Client, tmp_path: Path, document: Any
     file.write_text(json.dumps(document))
     command = [str(Path(sys.executable).parent / "schemathesis"), "run", str(file), "--url", server.base]
     command += ["-H", f"Authorization: {admin.headers['authorization']}", "--seed", "1", "--no-color"]
-    return subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
+    return subprocess.run([*command, *SLOWLY, *options], cwd=tmp_path, capture_output=True, text=True)
 
 
 def example(document: Any, path: str) -> Any:
