@@ -20,12 +20,18 @@ from holdfast.keys import ApiKey, Keys
 from testbed.ports import free_port
 from tests.patience import PATIENCE_S, wait_until
 
+ROOT = Path(__file__).parent.parent.parent
+
+# Which database is behind which port: so one sees which services were asked.
+STARTED: dict[int, str] = {}
+
 
 class Server:
     """One process of the service. Use it as a context."""
 
-    def __init__(self, url: str, *flags: str, **environment: str) -> None:
+    def __init__(self, url: str, *flags: str, program: str = "holdfast", **environment: str) -> None:
         self.url = url
+        self._program = program
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self._flags = flags
@@ -40,15 +46,16 @@ class Server:
         command = [
             sys.executable,
             "-m",
-            "holdfast",
+            self._program,
             "serve",
             "--port",
             str(self.port),
             "--database",
             self.url,
         ]
+        STARTED[self.port] = self.url
         self.process = subprocess.Popen(
-            [*command, *self._flags], stderr=self._log, env={**os.environ, **self._environment}
+            [*command, *self._flags], cwd=ROOT, stderr=self._log, env={**os.environ, **self._environment}
         )
         if wait:
             self.wait_until_ready()
@@ -143,6 +150,6 @@ def make_key(url: str, role: str = "admin", org: str = "default", name: str = "t
 
 
 @contextlib.contextmanager
-def serving(url: str, *flags: str, **environment: str) -> Iterator[Server]:
-    with Server(url, *flags, **environment) as server:
+def serving(url: str, *flags: str, program: str = "holdfast", **environment: str) -> Iterator[Server]:
+    with Server(url, *flags, program=program, **environment) as server:
         yield server
