@@ -1,7 +1,7 @@
-"""The real service with something taken away or broken, for controls and for faults of the machine.
+"""The real service, in which things can be broken and protections taken away while it runs.
 
-`python -m tests.guarantees.broken serve …` is `holdfast serve …`, but for what BROKEN names. A fault that
-comes and goes is there while the file BROKEN_FILE is; what that file says is how far the clock is off.
+`python -m tests.guarantees.broken serve …` is `holdfast serve …`. In the folder that BROKEN names, a file for
+each thing that is broken now says so by being there, and by what it says how much.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from holdfast import batch, door, engine, inputs, local_times
+from holdfast import batch, door, engine, local_times
 from holdfast import clock as clocks
 from holdfast.cli.main import main
 from holdfast.console import site
@@ -21,38 +22,65 @@ from holdfast.console import wording as console
 from holdfast.errors import CommandFailed
 from holdfast.http import endpoint
 from holdfast.keeping import table
-from holdfast.outbox import loop
 from holdfast.pages import wording as pages
-from holdfast.store import sqlite as sqlites
-from holdfast.store.postgres import store as postgres_store
+from holdfast.store.postgres import store as postgres
 from holdfast.store.postgres.store import PostgresTransaction
+from holdfast.store.sqlite import store as sqlite
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.ticker import Ticker
 from holdfast.verify.replay import Replay
 
-FILE = Path(os.environ.get("BROKEN_FILE", "/nowhere"))
+PROGRAM = "tests.guarantees.broken"
+PLACE = Path(os.environ.get("BROKEN", "/nowhere"))
+
+
+@contextmanager
+def broken(place: Path, *names: str, how: str = "") -> Iterator[None]:
+    """For as long as this lasts, in the service whose folder this is."""
+    for name in names:
+        (place / name).write_text(how)
+    try:
+        yield
+    finally:
+        for name in names:
+            (place / name).unlink()
+
+
+def on(name: str) -> bool:
+    return (PLACE / name).exists()
+
+
+def instead(owner: Any, name: str, when: str, other: Any) -> None:
+    """Have something done in another way while it is broken; the other way is told the usual one."""
+    usual = getattr(owner, name)
+
+    def way(*args: Any, **options: Any) -> Any:
+        return other(usual, *args, **options) if on(when) else usual(*args, **options)
+
+    setattr(owner, name, way)
 
 
 # Faults.
 
 
-def clock_that_is_set() -> None:
+def set_clock() -> None:
     """The machine's clock is off by as many seconds as the file says."""
-    wall, steady = clocks._wall, clocks._steady
+    steady = clocks._steady
 
-    def off() -> int:
-        return wall() + (int(FILE.read_text() or 0) * 1_000 if FILE.exists() else 0)
+    def off(wall: Any) -> int:
+        return int(wall() + int((PLACE / "clock").read_text() or 0) * 1_000)
 
-    clocks.SystemClock.__init__.__defaults__ = (off, steady)  # type: ignore[attr-defined]
+    instead(clocks, "_wall", "clock", off)
+    clocks.SystemClock.__init__.__defaults__ = (clocks._wall, steady)  # type: ignore[attr-defined]
 
 
 def full_disk() -> None:
-    """SQLite finds no more room than it has, while the file is there."""
+    """SQLite finds no more room than it has."""
     begin = SqliteStore._begin
 
     async def begin_full(self: SqliteStore, writer: sqlite3.Connection) -> None:
-        pages = writer.execute("PRAGMA page_count").fetchone()[0] if FILE.exists() else 1 << 30
-        writer.execute(f"PRAGMA max_page_count = {pages}")
+        room = writer.execute("PRAGMA page_count").fetchone()[0] if on("full disk") else 1 << 30
+        writer.execute(f"PRAGMA max_page_count = {room}")
         await begin(self, writer)
 
     SqliteStore._begin = begin_full  # type: ignore[method-assign]
@@ -60,84 +88,93 @@ def full_disk() -> None:
 
 def short_deadline() -> None:
     """A silent PostgreSQL is given up after a second."""
-    postgres_store._DEADLINE_S = 1.0  # type: ignore[misc]
+    make = PostgresTransaction.__init__
+
+    def impatient(self: PostgresTransaction, *args: Any) -> None:
+        postgres._DEADLINE_S = 1.0 if on("short deadline") else 10.0  # type: ignore[misc]
+        make(self, *args)
+
+    PostgresTransaction.__init__ = impatient  # type: ignore[method-assign]
 
 
 def no_timers() -> None:
-    async def sleep(self: Ticker) -> None:
-        pass
+    async def nothing(*_: Any) -> list[Any]:
+        return []
 
-    Ticker.start = sleep  # type: ignore[method-assign]
+    instead(Ticker, "_start_ticks", "no timers", nothing)
 
 
 # Protections.
 
 
-def one_by_one() -> None:
-    """Every write commits by itself."""
+def durable_commits() -> None:
+    """Without it a commit is as durable as the server's default has it. Looked at when one connects."""
+    if on("no durable commits"):
+        postgres.QUERIES["durable_commits"] = "SELECT 1"  # type: ignore[index]
 
-    async def many(self: PostgresTransaction, name: str, rows: Any) -> int:
-        written = await together(self, name, rows)
+
+def one_transaction() -> None:
+    """Without it every write commits by itself."""
+
+    async def alone(many: Any, self: PostgresTransaction, name: str, rows: Any) -> int:
+        written: int = await many(self, name, rows)
         await self._connection.execute("COMMIT")
         await self._connection.execute("BEGIN")
         return written
 
-    together = PostgresTransaction.many
-    PostgresTransaction.many = many  # type: ignore[method-assign]
-    batch.may_go_ahead = lambda command: False  # type: ignore[assignment]
+    instead(PostgresTransaction, "many", "no one transaction", alone)
+    instead(batch, "may_go_ahead", "no one transaction", lambda *_: False)
 
 
-def no_scope() -> None:
-    """A query finds what it is asked for, whosever it is."""
-    for name, query in sqlites.bulk.QUERIES.items():
-        sqlites.bulk.QUERIES[name] = re.sub(r"\borg = (\?\d)", r"(org = \1 OR \1 = \1)", query)  # type: ignore[index]
+def scope() -> None:
+    """Without it a query finds what it is asked for, whosever it is."""
+
+    def anybodys(fetch: Any, connection: Any, name: str, values: Any) -> Any:
+        query = re.sub(r"\b(\w+\.)?org = (\?\d)", r"\2 = \2", sqlite.QUERIES[name])
+        return connection.execute(query, [sqlite._plain(value) for value in values]).fetchall()
+
+    instead(sqlite, "_fetch", "no scope", anybodys)
 
 
-def no_origin() -> None:
-    """Nobody asks where a form comes from, nor for the session's token."""
-    endpoint.must_be_from_here = site.must_be_from_here = lambda *_: None
-    endpoint.cookies.must_say = lambda *_: None  # type: ignore[assignment]
+def origin() -> None:
+    """Without it nobody asks where a form comes from, nor for the session's token."""
+    for place in (endpoint, site):
+        instead(place, "must_be_from_here", "no origin", lambda *_: None)
+    instead(endpoint.cookies, "must_say", "no origin", lambda *_: None)
 
 
-def no_escaping() -> None:
+def escaping() -> None:
+    def raw(usual: Any, language: str) -> Any:
+        env = usual.__wrapped__(language)
+        env.autoescape = False
+        return env
+
     for wording in (pages, console):
-        make = wording.environment
-
-        def raw(language: str, make: Any = make) -> Any:
-            env = make(language)
-            env.autoescape = False
-            return env
-
-        wording.environment = raw  # type: ignore[assignment]
+        instead(wording, "environment", "no escaping", raw)
 
 
-def no_prefix() -> None:
-    table.cell = lambda value: "" if value is None else str(value)
+def prefix() -> None:
+    instead(table, "cell", "no prefix", lambda _, value: "" if value is None else str(value))
 
 
-def no_fingerprint() -> None:
-    door.digest_of = lambda *_: b"the same"
+def fingerprint() -> None:
+    instead(door, "digest_of", "no fingerprint", lambda *_: b"the same")
 
 
-def no_second_try() -> None:
-    loop.ATTEMPTS_MAX = 1  # type: ignore[misc]
+def look_at_local_times() -> None:
+    instead(local_times, "problem", "no look at local times", lambda *_: None)
+    instead(local_times, "exists", "no look at local times", lambda *_: True)
 
 
-def no_look_at_local_times() -> None:
-    local_times.problem = lambda *_: None  # type: ignore[assignment]
-    local_times.exists = lambda *_: True  # type: ignore[assignment]
-    assert inputs.local_times is local_times
+def chain() -> None:
+    instead(Replay, "_chain", "no chain", lambda *_: None)
+    instead(Replay, "_check_end", "no chain", lambda *_: None)
 
 
-def no_chain() -> None:
-    Replay._chain = lambda *_: None  # type: ignore[method-assign,assignment]
-    Replay._check_end = lambda *_: None  # type: ignore[method-assign,assignment]
+def trying_alone() -> None:
+    """Without it all that is in a batch has failed if the batch has."""
 
-
-def no_trying_alone() -> None:
-    """If a batch fails, all that is in it has failed."""
-
-    async def together(self: engine.Engine, jobs: Any) -> None:
+    async def together(_: Any, self: engine.Engine, jobs: Any) -> None:
         made = self._batch(jobs)
         try:
             await made.carry_out()
@@ -146,15 +183,14 @@ def no_trying_alone() -> None:
         else:
             self._answer(made)
 
-    engine.Engine._carry_out_under_lock = together  # type: ignore[method-assign]
+    instead(engine.Engine, "_carry_out_under_lock", "no trying alone", together)
 
 
-WAYS: dict[str, Callable[[], None]] = {way.__name__: way for way in (
-    clock_that_is_set, full_disk, short_deadline, no_timers, one_by_one, no_scope, no_origin, no_escaping,
-    no_prefix, no_fingerprint, no_second_try, no_look_at_local_times, no_chain, no_trying_alone,
-)}  # fmt: skip
+FAULTS = (set_clock, full_disk, short_deadline, no_timers)
+PROTECTIONS = (durable_commits, one_transaction, scope, origin, escaping, prefix, fingerprint)
+PROTECTIONS += (look_at_local_times, chain, trying_alone)
 
 if __name__ == "__main__":
-    for name in os.environ["BROKEN"].split():
-        WAYS[name]()
+    for way in FAULTS + PROTECTIONS:
+        way()
     main()
