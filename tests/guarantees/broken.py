@@ -6,6 +6,7 @@ each thing that is broken now says so by being there, and by what it says how mu
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sqlite3
@@ -26,7 +27,7 @@ from holdfast.pages import wording as pages
 from holdfast.store.postgres import store as postgres
 from holdfast.store.postgres.store import PostgresTransaction
 from holdfast.store.sqlite import store as sqlite
-from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from holdfast.ticker import Ticker
 from holdfast.verify.replay import Replay
 
@@ -99,6 +100,8 @@ def short_deadline() -> None:
 
 def no_timers() -> None:
     async def nothing(*_: Any) -> list[Any]:
+        # Whoever looks again at once would keep all others from their turn.
+        await asyncio.sleep(0.02)
         return []
 
     instead(Ticker, "_start_ticks", "no timers", nothing)
@@ -116,13 +119,16 @@ def durable_commits() -> None:
 def one_transaction() -> None:
     """Without it every write commits by itself."""
 
-    async def alone(many: Any, self: PostgresTransaction, name: str, rows: Any) -> int:
+    async def alone(many: Any, self: Any, name: str, rows: Any) -> int:
         written: int = await many(self, name, rows)
-        await self._connection.execute("COMMIT")
-        await self._connection.execute("BEGIN")
+        for statement in ("COMMIT", "BEGIN"):
+            done = self._connection.execute(statement)
+            if isinstance(self, PostgresTransaction):
+                await done
         return written
 
-    instead(PostgresTransaction, "many", "no one transaction", alone)
+    for kind in (PostgresTransaction, SqliteTransaction):
+        instead(kind, "many", "no one transaction", alone)
     instead(batch, "may_go_ahead", "no one transaction", lambda *_: False)
 
 
