@@ -21,11 +21,13 @@ from holdfast.cli.main import main
 from holdfast.console import site
 from holdfast.console import wording as console
 from holdfast.errors import CommandFailed
+from holdfast.hoarding import Hoarding
 from holdfast.http import endpoint
 from holdfast.keeping import table
+from holdfast.outbox import loop
 from holdfast.pages import wording as pages
 from holdfast.store.postgres import store as postgres
-from holdfast.store.postgres.store import PostgresTransaction
+from holdfast.store.postgres.store import PostgresReader, PostgresTransaction
 from holdfast.store.sqlite import store as sqlite
 from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from holdfast.ticker import Ticker
@@ -139,7 +141,13 @@ def scope() -> None:
         query = re.sub(r"\b(\w+\.)?org = (\?\d)", r"\2 = \2", sqlite.QUERIES[name])
         return connection.execute(query, [sqlite._plain(value) for value in values]).fetchall()
 
+    async def anybodys_elsewhere(_: Any, self: PostgresReader, name: str, *values: Any) -> Any:
+        query = re.sub(r"\b(\w+\.)?org = (\$\d)", r"\2::text = \2::text", postgres.QUERIES[name])
+        async with self._pool.acquire() as connection:
+            return await connection.fetch(query, *values)
+
     instead(sqlite, "_fetch", "no scope", anybodys)
+    instead(PostgresReader, "rows", "no scope", anybodys_elsewhere)
 
 
 def origin() -> None:
@@ -172,6 +180,14 @@ def look_at_local_times() -> None:
     instead(local_times, "exists", "no look at local times", lambda *_: True)
 
 
+def trying_again() -> None:
+    instead(loop, "_state", "no trying again", lambda _, state, __: "dead" if state == "pending" else state)
+
+
+def limits() -> None:
+    instead(Hoarding, "refusal", "no limits", lambda *_: None)
+
+
 def chain() -> None:
     instead(Replay, "_chain", "no chain", lambda *_: None)
     instead(Replay, "_check_end", "no chain", lambda *_: None)
@@ -194,7 +210,7 @@ def trying_alone() -> None:
 
 FAULTS = (set_clock, full_disk, short_deadline, no_timers)
 PROTECTIONS = (durable_commits, one_transaction, scope, origin, escaping, prefix, fingerprint)
-PROTECTIONS += (look_at_local_times, chain, trying_alone)
+PROTECTIONS += (look_at_local_times, trying_again, limits, chain, trying_alone)
 
 if __name__ == "__main__":
     for way in FAULTS + PROTECTIONS:

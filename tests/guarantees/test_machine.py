@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.database import ask, dialect_of
-from tests.guarantees.broken import PROGRAM, broken
+from tests.guarantees.broken import broken
 from tests.http.server import Client, Server, make_key, serving
 from tests.notifiers.servers import MailServer
 from tests.patience import wait_until
@@ -24,20 +24,16 @@ DAY_S = 86_400
 
 
 @pytest.fixture(scope="module")
-def settings(mail: MailServer, place: Path) -> dict[str, str]:
-    return {
-        "program": PROGRAM,
-        "broken": str(place),
-        "holdfast_smtp_url": mail.url,
-        "holdfast_mail_from": "Seats <seats@example.org>",
-    }
-
-
-@pytest.fixture(scope="module")
 def server(module_url: str, settings: dict[str, str]) -> Iterator[Server]:
     """On the machine's own clock."""
     with serving(module_url, **settings) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def admin(server: Server) -> Iterator[Client]:
+    with server.client(make_key(server.url)) as client:
+        yield client
 
 
 def events(client: Client, pool: str) -> list[tuple[str, str]]:
