@@ -46,6 +46,7 @@ ORDER = [
     "browser",
     "demo",
     "deploy",
+    "guarantees",
     "http",
     "console",
     "cli",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from testbed.guarantees.evidence import FAILED, PASSED, Drill, Ran, Results, read_drills, read_results
+from testbed.guarantees.evidence import PASSED, Drill, Ran, Results, read_drills, read_results
 from testbed.guarantees.marks import Mark, read_marks
 from testbed.guarantees.rows import ROOT, Row, read_rows
 
@@ -80,7 +80,7 @@ def current() -> str:
 
 
 def page(found: list[Case], results: Results, drills: list[Drill]) -> str:
-    return "\n".join([OPENING, *_summary(found, results), *_sections(found), *_long_runs(drills)])
+    return "\n".join([OPENING, *_summary(found, results), *_sections(found), *_drills(drills)])
 
 
 def _summary(found: list[Case], results: Results) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _summary(found: list[Case], results: Results) -> Iterator[str]:
         yield f"| {heading.lower()} | proved |\n|---|---|"
         for case in found:
             if case.row.kind == kind:
-                said = "**not proved**" if case.missing() else "yes"
+                said = "**not proved**" if case.missing() else _over("yes", case.row.databases)
                 yield f"| [{case.row.title}](#{case.row.id}) | {said} |"
         yield ""
 
@@ -118,13 +118,16 @@ def _section(case: Case) -> Iterator[str]:
         yield f"**Not proved**: {'; '.join(missing)}.\n"
     for part, must in zip(row.parts, row.must.values(), strict=True):
         yield f"**{must}**\n"
-        yield from (_shown(case, mark) for mark in case.marks if mark.part == part and not mark.control)
+        shown = [mark for mark in case.marks if mark.part == part and not mark.control]
+        # What was shown on the service comes first.
+        yield from (_shown(case, mark) for mark in sorted(shown, key=lambda it: not case.ran(it).services))
         yield ""
     if row.protection:
         yield f"*Control*, without {row.protection}:\n"
         yield from (_shown(case, mark) for mark in case.marks if mark.control)
         yield ""
-    yield from (_drill(drill) for drill in case.drills)
+    for drill in case.drills:
+        yield f"*Drill*: [`{drill.command}`](#drill-{drill.drill}), {drill.outcome} on {drill.date}.\n"
 
 
 def _shown(case: Case, mark: Mark) -> str:
@@ -142,20 +145,19 @@ def _over(what: str, databases: list[str]) -> str:
     return f"{what}, {' and '.join(NAMES[it] for it in databases)}" if databases else what
 
 
-def _drill(drill: Drill) -> str:
-    outcome = "" if drill.outcome == PASSED else f", **{FAILED}**"
-    figures = ", ".join(f"{name} {_figure(value)}" for name, value in drill.figures.items())
-    shown = " ".join(drill.shown)
-    return f"*Drill* `{drill.command}`, {drill.date}{outcome}: {shown}{f' ({figures})' if figures else ''}\n"
+def _drills(drills: list[Drill]) -> Iterator[str]:
+    if drills:
+        yield "## Drills\n\nWhat was run by hand, and how it ended the last time.\n"
+    for drill in drills:
+        yield f'<a id="drill-{drill.drill}"></a>\n\n### `{drill.command}`\n'
+        yield f"{'Passed' if drill.outcome == PASSED else '**Failed**'} on {drill.date}.\n"
+        yield from (f"- {shown}" for shown in drill.shown)
+        yield ""
+        if drill.figures:
+            yield "| figure | |\n|---|---|"
+            yield from (f"| {name} | {_figure(value)} |" for name, value in drill.figures.items())
+            yield ""
 
 
 def _figure(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,}"
-
-
-def _long_runs(drills: list[Drill]) -> Iterator[str]:
-    if drills:
-        yield "## Drills and long runs\n"
-        yield "What was run by hand, and how it ended the last time.\n"
-        for drill in drills:
-            yield _drill(drill)

@@ -43,6 +43,12 @@ def test_every_test_that_shows_something_has_run_and_no_other_is_claimed() -> No
     assert len(marked) > 50
 
 
+def test_every_row_is_proved() -> None:
+    found = cases(read_rows(), read_marks(), read_results(), read_drills())
+    assert {case.row.id: case.missing() for case in found if case.missing()} == {}
+    assert len(found) == 29
+
+
 def test_every_mark_and_every_drill_names_a_row() -> None:
     rows = read_rows()
     known = {name for row in rows for name in (row.id, *row.parts)}
@@ -56,7 +62,8 @@ def test_a_row_with_all_its_evidence_is_proved() -> None:
     shown = page(cases([ROW], MARKS, RESULTS, [DRILL]), RESULTS, [DRILL])
     assert "1 of 1 rows are proved" in shown
     assert "It was put out. <br>[`test_out`](../tests/a.py): on the service, SQLite and PostgreSQL" in shown
-    assert "(fires 1,000)" in shown
+    assert "*Drill*: [`dev.py fire`](#drill-fire), passed on 2026-11-15." in shown
+    assert "| fires | 1,000 |" in shown
     assert "not proved" not in shown.partition("| proved |")[2]
 
 
