@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from testbed.guarantees.evidence import PASSED, Drill, Ran, Results, read_drills, read_results
 from testbed.guarantees.marks import Mark, read_marks
-from testbed.guarantees.rows import ROOT, Row, read_rows
+from testbed.guarantees.rows import BOTH, ROOT, Row, read_rows
 
 PAGE = ROOT / "docs" / "guarantees.md"
 NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -23,6 +23,7 @@ What may go wrong, what must happen then, and the tests that make it go wrong an
 by hand: a test says what it shows, `python3 dev.py guarantees` runs it, and this page is made of how it ended.
 
 - **On the service** means that a real `holdfast serve` was asked over HTTP meanwhile: that was seen, not claimed.
+- **In process** is the same code without HTTP, where a fault can be put at one exact place.
 - A **control** takes the protection away and sees the harm done: so one knows that a test would notice.
 - A **drill** is too long for the tests, and is run by hand.
 
@@ -94,12 +95,16 @@ def _summary(found: list[Case], results: Results) -> Iterator[str]:
         f"{passed} passed) and {controls} controls. Last run on {results.date} with {versions}.\n"
     )
     for kind, heading in HEADINGS.items():
-        yield f"| {heading.lower()} | proved |\n|---|---|"
+        yield f"| {heading.lower()} | proved | over |\n|---|---|---|"
         for case in found:
             if case.row.kind == kind:
-                said = "**not proved**" if case.missing() else _over("yes", case.row.databases)
-                yield f"| [{case.row.title}](#{case.row.id}) | {said} |"
+                said = "**not proved**" if case.missing() else "yes"
+                yield f"| [{case.row.title}](#{case.row.id}) | {said} | {_databases(case.row)} |"
         yield ""
+
+
+def _databases(row: Row) -> str:
+    return "both" if row.databases == BOTH else " ".join(NAMES[it] for it in row.databases)
 
 
 def _sections(found: list[Case]) -> Iterator[str]:
@@ -134,7 +139,7 @@ def _shown(case: Case, mark: Mark) -> str:
     ran = case.ran(mark)
     name = mark.test.rpartition("::")[2]
     link = f"[`{name}`](../{mark.test.partition('::')[0]})"
-    where = _over("on the service", ran.services) if ran.services else _over("in the engine", ran.databases)
+    where = _over("on the service", ran.services) if ran.services else _over("in process", ran.databases)
     count = "" if ran.runs == 1 else f", {ran.runs} runs"
     if not ran.good:
         count = f", **{ran.passed} of {ran.runs} passed**"
