@@ -49,7 +49,7 @@ def main() -> int:
 def menu() -> int:
     print("python3 dev.py COMMAND [ARGUMENTS passed on]\n")
     for name, command in COMMANDS.items():
-        print(f"  {name:<6} {command.summary}")
+        print(f"  {name:<10} {command.summary}")
     return 0
 
 
@@ -78,6 +78,11 @@ def lint(arguments: list[str]) -> int:
 
 def sim(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "sim", *arguments)
+
+
+def guarantees(arguments: list[str]) -> int:
+    """Runs what shows the guarantees, and writes their page. `guarantees --page` only writes it."""
+    return call(PYTHON, "-m", "testbed.guarantees", *arguments)
 
 
 def bench(arguments: list[str]) -> int:
@@ -112,6 +117,7 @@ COMMANDS = {
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
+    "guarantees": Command(guarantees, "dev", "run what shows the guarantees, and write docs/guarantees.md"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),

@@ -53,6 +53,7 @@ ORDER = [
     "browser",
     "demo",
     "deploy",
+    "guarantees",
     "http",
     "console",
     "cli",

@@ -65,6 +65,7 @@ def test_who_may_only_look_is_refused_all_the_same(rita: Desk, sam: Desk, admin:
     assert len(sam.actions(f"/console/pools/{there['pools'][0]}")) > 5
 
 
+@pytest.mark.guarantee("other-org.nothing", "The same for every page and button of the console.")
 def test_another_org_sees_and_does_nothing(otto: Desk, admin: Client, there: dict[str, Any]) -> None:
     assert "No pool runs at the moment" in plain(otto.look("/console/pools"))
     for path in pages_of(there)[2:]:
@@ -87,6 +88,10 @@ def test_another_org_sees_and_does_nothing(otto: Desk, admin: Client, there: dic
     assert "Nobody fits" in answer.text
 
 
+@pytest.mark.guarantee(
+    "forged-post.refused",
+    "Every button of the console, without the token or from another site: 403, and the log is as before.",
+)
 def test_an_act_without_the_token_or_from_elsewhere_does_nothing(
     sam: Desk, admin: Client, there: dict[str, Any]
 ) -> None:
@@ -122,6 +127,7 @@ def test_every_page_keeps_to_itself(sam: Desk, there: dict[str, Any]) -> None:
         assert elsewhere(answer.text) == [], path
 
 
+@pytest.mark.guarantee("names.escaped", "The same in every place of the console.")
 def test_what_people_write_is_never_markup(sam: Desk, admin: Client) -> None:
     evil = "<script>alert(1)</script>\"'"
     pool = admin.pool("evil-desk", 1, title=evil, attributes={"location": evil})

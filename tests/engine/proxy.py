@@ -13,6 +13,8 @@ COMMIT = b"COMMIT\x00"
 WHOLE = b"WITH seen AS"
 WRITTEN = b"SELECT 1\x00"
 LISTEN = b"LISTEN "
+# How somebody begins who has nothing to say but that a command of another connection be cancelled.
+CANCEL = b"\x00\x00\x00\x10\x04\xd2\x16\x2e"
 
 
 class Proxy:
@@ -38,6 +40,7 @@ class Proxy:
         self.at_commit: list[str] = []
         self.on_stall: Callable[[], None] = lambda: None
         self.commits = 0
+        self.cancels = 0
         self._whole: set[bytes] = set()
 
     async def open(self) -> str:
@@ -99,6 +102,7 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
+            self.cancels += chunk.startswith(CANCEL)
             if LISTEN in chunk:
                 self._listening.add(link)
             if link in self._silent:

@@ -121,6 +121,11 @@ async def test_a_clock_set_a_day_ahead_raises_the_alarm_and_ends_nothing(
     assert [record.levelname for record in alarms] == ["WARNING"], "once, not at every look"
 
 
+@pytest.mark.guarantee(
+    "clock",
+    "Followed at once, a clock set a day ahead ends every hold there is.",
+    control=True,
+)
 async def test_control_a_clock_that_follows_every_leap_ends_every_hold(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

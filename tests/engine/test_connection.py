@@ -63,6 +63,10 @@ async def untouched(url: str) -> Picture:
     return picture
 
 
+@pytest.mark.guarantee(
+    "lost-commit.settled",
+    "Cut off or silent, just before or just after the commit, with and without a key: one booking, one yes.",
+)
 @pytest.mark.parametrize("key", [None, "a key"])
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_booking_lost_at_its_commit_is_made_once_and_answered_yes(
@@ -154,6 +158,7 @@ async def test_an_outcome_nobody_can_tell_is_called_unknown_and_settles_with_the
     assert [b.party for b in bookings(await untouched(postgres_url))] == ["Ann"]
 
 
+@pytest.mark.guarantee("lost-commit", "Taking it for failed books twice.", control=True)
 async def test_control_guessing_that_a_lost_commit_failed_books_twice(
     postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +173,11 @@ async def test_control_guessing_that_a_lost_commit_failed_books_twice(
     assert len(bookings(await look(postgres_url))) == 2
 
 
+@pytest.mark.guarantee(
+    "lost-commit",
+    "Taking it for done answers yes to somebody who has nothing.",
+    control=True,
+)
 async def test_control_guessing_that_a_lost_commit_succeeded_loses_a_yes(
     postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,6 +125,11 @@ async def test_a_frozen_node_loses_its_lock_and_the_others_go_on(
     await assert_verified(postgres_url)
 
 
+@pytest.mark.guarantee(
+    "frozen-node",
+    "The frozen node keeps the pool, and others are told that it is busy.",
+    control=True,
+)
 async def test_control_without_the_time_limit_a_frozen_node_keeps_its_lock(
     postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:

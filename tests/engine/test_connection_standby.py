@@ -64,6 +64,10 @@ async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         await need_standby(durable_url, "")
 
 
+@pytest.mark.guarantee(
+    "cancelled-commit.unknown",
+    "While the standby stays away the outcome is called unknown, and settles with the key later.",
+)
 async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is_away(
     durable_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +96,11 @@ async def test_it_is_a_yes_once_the_standby_has_come_back(durable_url: str, hf: 
     assert [b.party for b in bookings(await look(durable_url))] == ["Ann"]
 
 
+@pytest.mark.guarantee(
+    "cancelled-commit",
+    "Believing the server answers yes for what no standby has.",
+    control=True,
+)
 async def test_control_believing_the_server_says_yes_without_a_standby(
     durable_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from holdfast import Holdfast, granted
 from holdfast.ids import pool_number
 from tests.database import SECRET, dialect_of
@@ -80,6 +82,11 @@ def states(picture: Picture, pool_id: int | None) -> dict[str, str]:
     return {booking.party: booking.state for booking in found}
 
 
+@pytest.mark.guarantee(
+    "killed.whole",
+    "Killed before and after each single statement of the writing transaction, in turn: all is there, "
+    "or nothing; the same keys then finish it.",
+)
 async def test_whenever_the_process_dies_all_or_nothing_has_happened(database_url: str) -> None:
     with crashing() as crasher:
         async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
@@ -147,6 +154,11 @@ async def test_whenever_the_process_dies_what_was_decided_ahead_is_whole_or_not(
     await assert_verified(database_url)
 
 
+@pytest.mark.guarantee(
+    "killed",
+    "A kill between statements that commit one by one leaves half a booking, and the check sees it.",
+    control=True,
+)
 async def test_control_statements_that_commit_one_by_one_are_caught_half_done(sqlite_url: str) -> None:
     found = []
     with crashing() as crasher:

@@ -152,6 +152,7 @@ async def test_control_without_the_lock_the_conditional_write_stops_the_second(
     assert await race(database_url, token) == []
 
 
+@pytest.mark.guarantee("two-taps", "One offer ends twice, with a yes and a no.", control=True)
 @pytest.mark.parametrize("race", [two_claims, claim_and_decline])
 async def test_control_without_lock_and_conditions_an_offer_ends_twice(
     database_url: str, race: Any, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +225,7 @@ async def test_a_tap_after_the_window_is_late_though_no_timer_has_fired(database
     assert await untimely(database_url) == []
 
 
+@pytest.mark.guarantee("timers", "A late tap is taken while the timer sleeps.", control=True)
 @pytest.mark.parametrize("tap", ["claim", "decline"])
 async def test_control_without_judging_deadlines_a_late_tap_is_taken(
     database_url: str, tap: str, monkeypatch: pytest.MonkeyPatch

@@ -101,6 +101,11 @@ async def test_control_without_the_lock_the_keys_still_stop_the_second(
     assert await race_of_two_nodes(database_url) == []
 
 
+@pytest.mark.guarantee(
+    "two-taps",
+    "Two nodes that decide at the same moment give one seat to two people.",
+    control=True,
+)
 async def test_control_without_lock_conditions_and_keys_the_seat_is_given_twice(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

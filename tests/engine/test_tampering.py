@@ -293,6 +293,11 @@ async def test_what_was_not_tampered_with_keeps_every_promise(staged_url: str) -
     await assert_verified(staged_url)
 
 
+@pytest.mark.guarantee(
+    "tampering.found",
+    "Every way to change log, bookings, offers and messages behind our back: the promise that is "
+    "broken, and the entry.",
+)
 @pytest.mark.parametrize(("promise", "place", "statements"), TAMPERING)
 async def test_tampering_is_found(staged_url: str, promise: str, place: str, statements: list[str]) -> None:
     async with asking(staged_url) as run:

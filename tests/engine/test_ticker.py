@@ -248,6 +248,10 @@ def test_the_clock_of_a_process_never_goes_back(monkeypatch: pytest.MonkeyPatch)
     assert [clock.now() for _ in range(3)] == [5_000, 5_000, 6_000]
 
 
+@pytest.mark.guarantee(
+    "clock.back",
+    "A node whose clock is an hour behind the others' undoes nothing and ends nothing twice.",
+)
 async def test_a_node_whose_clock_is_behind_undoes_nothing(database_url: str) -> None:
     hour = 3_600_000
     async with (

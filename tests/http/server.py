@@ -21,12 +21,18 @@ from testbed.forked import Forked
 from testbed.ports import free_port
 from tests.patience import PATIENCE_S, wait_until
 
+ROOT = Path(__file__).parent.parent.parent
+
+# Which database is behind which port: so one sees which services were asked.
+STARTED: dict[int, str] = {}
+
 
 class Server:
     """One process of the service. Use it as a context."""
 
-    def __init__(self, url: str, *flags: str, **environment: str) -> None:
+    def __init__(self, url: str, *flags: str, program: str = "holdfast", **environment: str) -> None:
         self.url = url
+        self._program = program
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self._flags = flags
@@ -41,11 +47,12 @@ class Server:
         """Start it as soon as can be; or, for who does not wait until it is ready, by the very command."""
         words = ["serve", "--port", str(self.port), "--database", self.url, *self._flags]
         environment = {**os.environ, **self._environment}
-        if wait and os.name != "nt":
+        STARTED[self.port] = self.url
+        if wait and os.name != "nt" and self._program == "holdfast":
             self.process = Forked(words, self._log.name, environment)
         else:
-            command = [sys.executable, "-m", "holdfast", *words]
-            self.process = subprocess.Popen(command, stderr=self._log, env=environment)
+            command = [sys.executable, "-m", self._program, *words]
+            self.process = subprocess.Popen(command, cwd=ROOT, stderr=self._log, env=environment)
         if wait:
             self.wait_until_ready()
         return self
@@ -139,6 +146,6 @@ def make_key(url: str, role: str = "admin", org: str = "default", name: str = "t
 
 
 @contextlib.contextmanager
-def serving(url: str, *flags: str, **environment: str) -> Iterator[Server]:
-    with Server(url, *flags, **environment) as server:
+def serving(url: str, *flags: str, program: str = "holdfast", **environment: str) -> Iterator[Server]:
+    with Server(url, *flags, program=program, **environment) as server:
         yield server

@@ -88,6 +88,10 @@ def test_a_hold_ends_on_time_and_cannot_be_confirmed_then(admin: Client) -> None
     assert admin.act(made["id"], "confirm", expect=410)["code"] == "hold_expired"
 
 
+@pytest.mark.guarantee(
+    "hoarding.no-renewals",
+    "One's own hold is prolonged up to the pool's limit and no further.",
+)
 def test_a_hold_is_extended_up_to_its_lifetime_and_by_staff_beyond(admin: Client, public: Client) -> None:
     admin.pool("longer", 1, "checkout")
     made = admin.book("longer", "ann")
@@ -271,6 +275,10 @@ def test_any_command_can_be_tried_first(admin: Client) -> None:
     assert would["events"][0]["event"] == "Joined"
 
 
+@pytest.mark.guarantee(
+    "less-room.named",
+    "A smaller size is refused with the names of who would lose their place, and done when staff say so.",
+)
 def test_a_smaller_pool_names_who_would_lose_their_place(admin: Client) -> None:
     admin.pool("shrinks", 2, "event_signup")
     admin.book("shrinks", {"id": "ann", "name": "Ann"})

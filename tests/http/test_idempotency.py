@@ -19,6 +19,10 @@ def keyed(key: str) -> dict[str, Any]:
     return {"headers": {"Idempotency-Key": key}}
 
 
+@pytest.mark.guarantee(
+    "reused-key.other-body",
+    "The same key with another quantity is refused as `idempotency_mismatch`, and one booking is there.",
+)
 def test_the_same_key_and_body_is_one_booking_and_one_answer(admin: Client) -> None:
     admin.pool("once", 5, "checkout")
     path = "/v1/pools/once/bookings"
@@ -105,6 +109,10 @@ def test_a_key_that_is_none_is_refused(admin: Client, key: str) -> None:
     assert (answer.status_code, answer.json()["field"]) == (422, "Idempotency-Key")
 
 
+@pytest.mark.guarantee(
+    "retries.with-keys",
+    "Thirty at once with one key: one booking, and the others get it too or hear that it is under way.",
+)
 async def test_twins_at_once_are_done_once(server: Server, admin: Client) -> None:
     """Of many at once with one key each gets the same booking, or is told that its twin is under way."""
     admin.pool("twins", 50, "checkout")
@@ -120,6 +128,10 @@ async def test_twins_at_once_are_done_once(server: Server, admin: Client) -> Non
     assert len(admin.ask("GET", "/v1/bookings?pool=twins")["items"]) == 1
 
 
+@pytest.mark.guarantee(
+    "reused-key.in-flight",
+    "While the first waits for a locked pool, its twin is told 409 at once; then both have the same booking.",
+)
 async def test_a_twin_that_is_still_under_way_is_told_of(server: Server, admin: Client) -> None:
     """While somebody outside holds the pool, the first request waits, and the second is not made to."""
     admin.pool("held-up", 50, "checkout")
@@ -146,6 +158,10 @@ async def test_a_twin_that_is_still_under_way_is_told_of(server: Server, admin: 
         assert (await client.post(path, json=body)).json() == made.json()
 
 
+@pytest.mark.guarantee(
+    "killed.retry",
+    "After a kill, another process gives the same key the very same answer.",
+)
 def test_the_answer_is_the_same_after_a_crash_and_on_another_node(database_url: str) -> None:
     key = make_key(database_url)
     with serving(database_url) as first, first.client(key) as client:
@@ -158,6 +174,15 @@ def test_the_answer_is_the_same_after_a_crash_and_on_another_node(database_url: 
         assert second.stop() == 0
 
 
+@pytest.mark.guarantee(
+    "killed.whole",
+    "Killed with -9 while 400 people book, it leaves whole bookings: everybody whom it answered has "
+    "just that one.",
+)
+@pytest.mark.guarantee(
+    "killed.retry",
+    "All 400 ask another process again with the same keys; nobody has two, and no answer is another.",
+)
 async def test_whoever_a_crash_has_cut_off_asks_again_and_is_served_once(database_url: str) -> None:
     """The process is killed under fire. Asked again at another, nobody gets two, and no answer is another."""
     key, path = await asyncio.to_thread(make_key, database_url), "/v1/pools/crowd/bookings"

@@ -172,6 +172,15 @@ def test_each_role_may_do_what_it_may(
         assert (status == 403) == (role not in roles), role
 
 
+@pytest.mark.guarantee(
+    "enumeration.same-no",
+    "What is another org's is refused in the very words of what is not there.",
+)
+@pytest.mark.guarantee(
+    "other-org.nothing",
+    "Every operation in the document with names of ours and a key of theirs is `unknown`, and the log "
+    "is as before.",
+)
 def test_another_org_finds_nothing_anywhere(admin: Client, other_org: Client, server: Server) -> None:
     """Every path of the API with names of ours and a key of theirs: unknown, and nothing changed."""
     pool = admin.pool("secret-gig")
@@ -285,6 +294,10 @@ def test_making_a_key_twice_by_one_request_makes_one(admin: Client) -> None:
     assert admin.ask("POST", "/v1/keys", other, expect=422, headers=headers)["code"] == "idempotency_mismatch"
 
 
+@pytest.mark.guarantee(
+    "tokens.nowhere",
+    "After people used the service, no key and no token is in any row or any line of the log.",
+)
 def test_no_key_and_no_token_is_in_the_database_or_the_log(server: Server, admin: Client) -> None:
     secret = make_key(server.url, "staff", name="hidden")
     with server.client(secret) as client:

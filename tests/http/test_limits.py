@@ -65,6 +65,11 @@ def test_a_party_cannot_hold_seats_everywhere(server: Server, admin: Client) -> 
         assert client.book("show-2", "modest")["state"] == "held"
 
 
+@pytest.mark.guarantee(
+    "retries.slowed",
+    "Two hundred requests at once of a public key: 429 with Retry-After beyond the limit, and none of "
+    "staff is turned away.",
+)
 def test_a_flood_is_told_to_slow_down_and_staff_are_not(server: Server, admin: Client) -> None:
     with server.client(make_key(server.url, "public")) as flood, ThreadPoolExecutor(20) as many:
 
@@ -78,6 +83,7 @@ def test_a_flood_is_told_to_slow_down_and_staff_are_not(server: Server, admin: C
     assert {admin.get("/v1/pools").status_code for _ in range(60)} == {200}
 
 
+@pytest.mark.guarantee("tokens.slowed", "Two hundred wrong keys: 429 before long.")
 def test_guessing_keys_is_slowed_down(server: Server) -> None:
     def guess(n: int) -> int:
         return guesser.get("/v1/pools", headers={"Authorization": f"Bearer hf_{n:043}"}).status_code

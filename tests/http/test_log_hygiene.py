@@ -72,6 +72,10 @@ def heard(where: list[Any], count: int, town: Town) -> None:
     raise AssertionError(f"{len(where)} of {count} have arrived")
 
 
+@pytest.mark.guarantee(
+    "tokens.nowhere",
+    "A whole day of use with mail and webhooks writes no secret, no address and no name into the log.",
+)
 def test_nothing_secret_is_logged_while_people_use_the_service(town: Town) -> None:
     server, admin = town.server, town.admin
     walked = run(server, admin, GUIDE)
@@ -136,6 +140,7 @@ def hooked(server: Server, url: str) -> None:
         del os.environ["HOLDFAST_WEBHOOKS_TO_PRIVATE"]
 
 
+@pytest.mark.guarantee("tokens", "Put there on purpose, each of them is found.", control=True)
 def test_what_must_not_be_there_would_be_found() -> None:
     """Control: each of them in a line is noticed."""
     for line in (

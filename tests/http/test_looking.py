@@ -6,6 +6,8 @@ import asyncio
 import re
 from typing import Any
 
+import pytest
+
 from tests.database import asking, dump
 from tests.http.server import Client, Server
 from tests.patience import wait_until
@@ -54,6 +56,16 @@ def lively(admin: Client) -> dict[str, str]:
     return {"pool": "seen", "booking": ann["id"], "token": token, "label": "a/1", "key": key}
 
 
+@pytest.mark.guarantee(
+    "mail-scanner.looking",
+    "GET and HEAD at every address there is, with a live offer: not a row of any table is another, and "
+    "then the claim works.",
+)
+@pytest.mark.guarantee(
+    "mail-scanner",
+    "Asked by POST, the same address changes bookings, offers and log: the comparison notices.",
+    control=True,
+)
 def test_looking_at_every_path_changes_nothing(server: Server, admin: Client) -> None:
     names = lively(admin)
     document = admin.ask("GET", "/openapi.json")

@@ -103,6 +103,11 @@ def test_a_secret_is_shown_once(admin: Client, server: Server, hook: Receiver) -
     assert admin.ask("DELETE", path, expect=404)["code"] == "unknown"
 
 
+@pytest.mark.guarantee(
+    "inner-address",
+    "Where inner addresses are allowed, the receiver on loopback does hear from us.",
+    control=True,
+)
 def test_a_test_is_signed_and_says_how_it_went(admin: Client, webhook: Any, hook: Receiver) -> None:
     path = f"/v1/webhooks/{webhook['id']}/test"
     went = admin.ask("POST", path, **keyed("t1"))
@@ -126,6 +131,11 @@ def test_a_test_is_signed_and_says_how_it_went(admin: Client, webhook: Any, hook
 INNER = ("127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "169.254.169.254", "[::ffff:10.0.0.1]")
 
 
+@pytest.mark.guarantee(
+    "inner-address.refused",
+    "Loopback in seven spellings, link-local and private: neither taken nor, put there behind our back,"
+    " gone to.",
+)
 def test_a_webhook_to_an_inner_address_is_neither_made_nor_told(
     sqlite_url: str, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +245,10 @@ def test_messages_are_listed_by_pool_and_by_booking(admin: Client, reader: Clien
         assert reader.get(path, params={"cursor": f"{wrong}-"}).status_code == 422
 
 
+@pytest.mark.guarantee(
+    "post.failing",
+    "Given up, a letter is listed; put away or sent again by hand, it arrives once.",
+)
 def test_a_dead_letter_is_listed_and_replayed(admin: Client, reader: Client, mail: MailServer) -> None:
     before = len(mail.to("dot@example.org"))
     mail.answers["dot@example.org"] = "550 5.1.1 no such mailbox"
@@ -264,6 +278,10 @@ def test_a_dead_letter_is_listed_and_replayed(admin: Client, reader: Client, mai
     assert reader.ask("GET", "/v1/dead-letters")["items"] == []
 
 
+@pytest.mark.guarantee(
+    "injection.template",
+    "Attributes, loops and unknown names in an org's own words are 422, tried or kept.",
+)
 def test_own_words_are_tried_set_read_and_dropped(admin: Client, staff: Client, reader: Client) -> None:
     own = {"text": "Quick, {{ name }}: {{ pool }}"}
     tried = staff.ask("POST", "/v1/previews/offer/en", {"subject": own["text"]})["items"]

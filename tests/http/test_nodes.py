@@ -70,6 +70,10 @@ async def test_one_seat_goes_to_one_of_fifty(nodes: Nodes) -> None:
         assert client.ask("GET", "/v1/pools/seat")["quotas"][0]["used"] == 1
 
 
+@pytest.mark.guarantee(
+    "two-taps.one-person",
+    "Fifty taps at once over two nodes: fifty times the same yes, one claim in the log.",
+)
 async def test_one_claim_wins_when_fifty_post_at_once_over_two_nodes(
     nodes: tuple[Server, Server, str],
 ) -> None:
@@ -87,6 +91,7 @@ async def test_one_claim_wins_when_fifty_post_at_once_over_two_nodes(
         assert [entry["event"] for entry in log].count("Claimed") == 1
 
 
+@pytest.mark.guarantee("retries.with-keys", "The same over two nodes.")
 async def test_one_key_over_two_nodes_is_one_booking(nodes: Nodes) -> None:
     one, two, key = nodes
     with one.client(key) as client:
@@ -118,6 +123,14 @@ def test_the_ticker_of_either_node_ends_a_hold(nodes: Nodes) -> None:
         wait_until(lambda: client.booking(made["id"])["state"] == "expired")
 
 
+@pytest.mark.guarantee(
+    "database-crash.recovers",
+    "Started before its database, and with it killed twice: 503 with Retry-After, then on by itself.",
+)
+@pytest.mark.guarantee(
+    "database-crash.kept",
+    "What was answered before the server was killed is there when it is back.",
+)
 def test_the_service_waits_for_its_database_and_outlives_its_loss() -> None:
     with TemporaryPostgres(durable=True) as database:
         key = make_key(database.url)
@@ -144,6 +157,11 @@ def test_the_service_waits_for_its_database_and_outlives_its_loss() -> None:
             assert server.stop() == 0
 
 
+@pytest.mark.guarantee(
+    "database-crash.kept",
+    "The server is killed three times while a crowd joins: who is in the line got a letter, and nobody "
+    "else did.",
+)
 def test_who_is_written_to_has_what_the_letter_says_and_nobody_is_forgotten() -> None:
     """The database is killed while people join: who was rolled back is told nothing, all others are told."""
     with TemporaryPostgres(durable=True) as database, mail_server() as mail:

@@ -108,6 +108,10 @@ FORGED: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.guarantee(
+    "forged-post.refused",
+    "With the cookie, but from another origin or without the session's token: 403 in all ten ways.",
+)
 @pytest.mark.parametrize("headers", FORGED, ids=str)
 def test_a_change_that_a_page_of_others_asks_for_is_refused(
     server: Server, olga: Client, headers: dict[str, str]

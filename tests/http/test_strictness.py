@@ -34,6 +34,10 @@ def untouched(client: Client) -> bool:
     return bool(client.ask("GET", "/v1/pools/strict/log")["items"][-1]["event"] == "PoolCreated")
 
 
+@pytest.mark.guarantee(
+    "quantities.refused",
+    "Every one of them over HTTP is 422 with the field, and nothing is booked.",
+)
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=repr)
 def test_a_quantity_is_a_whole_number_from_one(admin: Client, quantity: Any) -> None:
     problem = admin.book("strict", "ann", expect=422, quantity=quantity)
@@ -76,6 +80,11 @@ BODIES = {
 }
 
 
+@pytest.mark.guarantee(
+    "bodies.refused",
+    "Half characters, NUL, names that come twice, numbers beyond all bounds, nesting: 422, and nothing "
+    "changes.",
+)
 @pytest.mark.parametrize("raw", BODIES.values(), ids=BODIES)
 def test_a_body_that_is_not_right_is_refused_and_changes_nothing(admin: Client, raw: bytes) -> None:
     answer = sent(admin, raw)
@@ -84,6 +93,10 @@ def test_a_body_that_is_not_right_is_refused_and_changes_nothing(admin: Client, 
     assert untouched(admin)
 
 
+@pytest.mark.guarantee(
+    "bodies.refused",
+    "Too many bytes are refused by what is announced, and cut off where nothing is.",
+)
 def test_a_body_too_large_is_refused_before_it_is_read(admin: Client) -> None:
     answer = sent(admin, json.dumps({"party": "x" * 5_000_000}).encode())
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
@@ -105,6 +118,7 @@ LABORIOUS = {
 }
 
 
+@pytest.mark.guarantee("bodies.refused", "No body takes the service away from others.")
 @pytest.mark.parametrize("raw", LABORIOUS.values(), ids=LABORIOUS)
 def test_no_body_keeps_us_busy(raw: bytes) -> None:
     """Anybody may send one to sign in, and while it is read nobody else is served."""
@@ -145,6 +159,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.guarantee("names.kept", "Emoji, right-to-left and SQL come back as they were sent.")
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_names_are_kept_as_they_are(admin: Client, name: str) -> None:
     admin.pool(f"odd-{abs(hash(name))}", 5, "checkout")

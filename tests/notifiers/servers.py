@@ -23,7 +23,10 @@ from testbed.ports import free_port
 
 
 class MailServer:
-    """Takes mail. `answers` says what it answers to RCPT for an address, `at_data` to any message."""
+    """Takes mail. `answers` says what it answers to RCPT for an address, `at_data` to any message.
+
+    What goes to an address in `held` waits for as long as it is there.
+    """
 
     def __init__(self, tls: ssl.SSLContext | None = None, **options: Any) -> None:
         self.port = free_port()
@@ -31,6 +34,7 @@ class MailServer:
         self.at_data = ""
         self.stall_s = 0.0
         self.stalls: dict[str, float] = {}
+        self.held: set[str] = set()
         self.letters: list[EmailMessage] = []
         self._tls = tls
         self._options = options
@@ -69,6 +73,8 @@ class MailServer:
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
         if stall_s := max([self.stall_s, *(self.stalls.get(it, 0.0) for it in envelope.rcpt_tos)]):
             await asyncio.sleep(stall_s)
+        while self.held & set(envelope.rcpt_tos):
+            await asyncio.sleep(0.01)
         if self.at_data:
             return self.at_data
         assert isinstance(envelope.content, bytes)

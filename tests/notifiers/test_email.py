@@ -56,6 +56,7 @@ async def test_what_is_no_address_is_given_up_at_once(address: str) -> None:
         assert server.letters == []
 
 
+@pytest.mark.guarantee("injection.mail", "A title with line ends stays a subject.")
 async def test_a_title_cannot_write_headers() -> None:
     with mail_server() as server:
         await notifier(server).send(replace(HELLO, subject="Hi\r\nBcc: eve@example.org\n\nbody"))

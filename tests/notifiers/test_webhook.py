@@ -190,6 +190,10 @@ async def test_a_name_that_is_not_known_is_tried_again() -> None:
         await Guard(resolve=nothing).resolve("https://example.org")
 
 
+@pytest.mark.guarantee(
+    "inner-address.refused",
+    "A name that changes its mind between the look and the connection leads nowhere else.",
+)
 async def test_the_connection_goes_to_the_address_that_was_looked_at(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

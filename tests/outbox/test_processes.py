@@ -77,6 +77,7 @@ async def test_two_processes_send_each_message_once(database_url: str, mail: Mai
     assert len(mail.letters) == 180
 
 
+@pytest.mark.guarantee("two-workers", "Two that do not take what they send, send it twice.", control=True)
 async def test_without_taking_two_processes_would_send_twice(database_url: str, mail: MailServer) -> None:
     """The negative control: two that do not take what they send do send it twice."""
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:

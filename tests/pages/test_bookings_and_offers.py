@@ -79,6 +79,7 @@ def test_a_hold_that_ended_says_so_and_cannot_be_confirmed(admin: Client, visito
     assert heading(visitor.look(there)) == "The time ran out"
 
 
+@pytest.mark.guarantee("two-taps.one-person", "On the page, pressing again shows the same yes.")
 def test_claiming_is_one_yes_however_often_it_is_pressed(admin: Client, visitor: Visitor) -> None:
     ann, _, there = offered(admin, "claim")
     page = visitor.look(there)
@@ -111,6 +112,10 @@ def test_declining_goes_on_to_the_next_at_once(admin: Client, visitor: Visitor) 
     assert admin.booking(ann["id"])["state"] == "waiting"
 
 
+@pytest.mark.guarantee(
+    "two-taps.late",
+    "After the window the page says calmly that it is over, and the button does nothing.",
+)
 def test_an_offer_that_ended_is_a_calm_page(admin: Client, visitor: Visitor) -> None:
     ann, _, there = offered(admin, "expire")
     admin.advance(24 * 3600)
@@ -170,6 +175,10 @@ def test_an_offer_that_is_held_first_leads_on_to_the_booking(admin: Client, visi
     assert f'href="/b/{ann["edit_token"]}"' in page
 
 
+@pytest.mark.guarantee(
+    "mail-scanner.looking",
+    "The pages of an offer and a booking, opened again and again in every way, change nothing.",
+)
 def test_looking_changes_nothing_however_it_is_done(admin: Client, visitor: Visitor) -> None:
     ann, _, there = offered(admin, "scanned")
     held = admin.pool("scanned-too", 1, "checkout") and admin.book("scanned-too", ANN)
@@ -187,6 +196,7 @@ def test_looking_changes_nothing_however_it_is_done(admin: Client, visitor: Visi
         assert visitor.request(method, there).status_code == 405
 
 
+@pytest.mark.guarantee("enumeration.same-no", "A made-up link gets the same calm page, whatever is made up.")
 @pytest.mark.parametrize(
     "path", ["/b/nope", "/b/%00", "/o/nope", "/o/a.b", "/p/nope", "/embed/nope", "/embed/b/x"]
 )

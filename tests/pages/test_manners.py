@@ -28,6 +28,10 @@ def pages(admin: Client) -> list[str]:
     return [*found, f"/b/{olga['edit_token']}"]
 
 
+@pytest.mark.guarantee(
+    "tokens.no-referrer",
+    "`Referrer-Policy: no-referrer` and `no-store` on every page, and no link leads elsewhere.",
+)
 def test_every_page_keeps_to_itself(pages: list[str], visitor: Visitor) -> None:
     for path in pages:
         answer = visitor.get(path)
@@ -148,6 +152,7 @@ def test_only_named_web_sites_may_show_a_page_in_a_frame(
     admin.ask("PUT", "/v1/origins", {"origin": "https://x; script-src *"}, expect=422)
 
 
+@pytest.mark.guarantee("names.escaped", "A script in a name is text on the pages.")
 def test_what_people_write_is_never_markup(admin: Client, visitor: Visitor) -> None:
     evil = "<script>alert(1)</script>\"'"
     admin.pool("evil", 3, title=evil, attributes={"location": evil, "description": evil})

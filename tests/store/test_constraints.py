@@ -152,6 +152,11 @@ async def refused(ask: Ask, hf: Holdfast, statement: str) -> Exception:
     return caught.value
 
 
+@pytest.mark.guarantee(
+    "quantities",
+    "Past the edge, both databases refuse what cannot be by named constraints.",
+    control=True,
+)
 @pytest.mark.parametrize("name", VIOLATIONS)
 async def test_a_broken_promise_is_refused_by_its_name(
     hf: Holdfast, ask: Ask, database_url: str, name: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from holdfast.alarm import clock_off_s
 from holdfast.core.refusals import Refusal
 from holdfast.errors import HoldfastError
 from holdfast.http.endpoint import respond
@@ -58,6 +59,11 @@ class Metrics:
         )
         self.streams = Gauge("holdfast_streams", "Streams that are open.", registry=home)
         self.ready = Gauge("holdfast_ready", "1 if the database is open.", registry=home)
+        self.clock_ahead_s = Gauge(
+            "holdfast_clock_ahead_seconds",
+            "How far this machine's clock is ahead; 0 if right.",
+            registry=home,
+        )
         self._standing = {name: Gauge(name, text, registry=home) for name, text in _STANDING.items()}
         self._read_at = -_FRESH_S
         self._counters: dict[tuple[str, int], Any] = {}
@@ -80,6 +86,7 @@ class Metrics:
         self._read_at = now
         try:
             found = await service.hf.store.reader().rows("standing_figures", service.hf.clock.now())
+            self.clock_ahead_s.set(await clock_off_s(service.hf.store, service.hf.clock))
         except HoldfastError:
             self.ready.set(0)
             return

@@ -1,0 +1,218 @@
+"""The real service, in which things can be broken and protections taken away while it runs.
+
+`python -m tests.guarantees.broken serve …` is `holdfast serve …`. In the folder that BROKEN names, a file for
+each thing that is broken now says so by being there, and by what it says how much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast import batch, door, engine, local_times
+from holdfast import clock as clocks
+from holdfast.cli.main import main
+from holdfast.console import site
+from holdfast.console import wording as console
+from holdfast.errors import CommandFailed
+from holdfast.hoarding import Hoarding
+from holdfast.http import endpoint
+from holdfast.keeping import table
+from holdfast.outbox import loop
+from holdfast.pages import wording as pages
+from holdfast.store.postgres import store as postgres
+from holdfast.store.postgres.store import PostgresReader, PostgresTransaction
+from holdfast.store.sqlite import store as sqlite
+from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
+from holdfast.ticker import Ticker
+from holdfast.verify.replay import Replay
+
+PROGRAM = "tests.guarantees.broken"
+PLACE = Path(os.environ.get("BROKEN", "/nowhere"))
+
+
+@contextmanager
+def broken(place: Path, *names: str, how: str = "") -> Iterator[None]:
+    """For as long as this lasts, in the service whose folder this is."""
+    for name in names:
+        (place / name).write_text(how)
+    try:
+        yield
+    finally:
+        for name in names:
+            (place / name).unlink()
+
+
+def on(name: str) -> bool:
+    return (PLACE / name).exists()
+
+
+def instead(owner: Any, name: str, when: str, other: Any) -> None:
+    """Have something done in another way while it is broken; the other way is told the usual one."""
+    usual = getattr(owner, name)
+
+    def way(*args: Any, **options: Any) -> Any:
+        return other(usual, *args, **options) if on(when) else usual(*args, **options)
+
+    setattr(owner, name, way)
+
+
+# Faults.
+
+
+def set_clock() -> None:
+    """The machine's clock is off by as many seconds as the file says."""
+    steady = clocks._steady
+
+    def off(wall: Any) -> int:
+        return int(wall() + int((PLACE / "clock").read_text() or 0) * 1_000)
+
+    instead(clocks, "_wall", "clock", off)
+    clocks.SystemClock.__init__.__defaults__ = (clocks._wall, steady)  # type: ignore[attr-defined]
+
+
+def full_disk() -> None:
+    """SQLite finds no more room than it has."""
+    begin = SqliteStore._begin
+
+    async def begin_full(self: SqliteStore, writer: sqlite3.Connection) -> None:
+        room = writer.execute("PRAGMA page_count").fetchone()[0] if on("full disk") else 1 << 30
+        writer.execute(f"PRAGMA max_page_count = {room}")
+        await begin(self, writer)
+
+    SqliteStore._begin = begin_full  # type: ignore[method-assign]
+
+
+def short_deadline() -> None:
+    """A silent PostgreSQL is given up after a second."""
+    make = PostgresTransaction.__init__
+
+    def impatient(self: PostgresTransaction, *args: Any) -> None:
+        postgres._DEADLINE_S = 1.0 if on("short deadline") else 10.0  # type: ignore[misc]
+        make(self, *args)
+
+    PostgresTransaction.__init__ = impatient  # type: ignore[method-assign]
+
+
+def no_timers() -> None:
+    async def nothing(*_: Any) -> list[Any]:
+        # Whoever looks again at once would keep all others from their turn.
+        await asyncio.sleep(0.02)
+        return []
+
+    instead(Ticker, "_start_ticks", "no timers", nothing)
+
+
+# Protections.
+
+
+def durable_commits() -> None:
+    """Without it a commit is as durable as the server's default has it. Looked at when one connects."""
+    if on("no durable commits"):
+        postgres.QUERIES["durable_commits"] = "SELECT 1"  # type: ignore[index]
+
+
+def one_transaction() -> None:
+    """Without it every write commits by itself."""
+
+    async def alone(many: Any, self: Any, name: str, rows: Any) -> int:
+        written: int = await many(self, name, rows)
+        for statement in ("COMMIT", "BEGIN"):
+            done = self._connection.execute(statement)
+            if isinstance(self, PostgresTransaction):
+                await done
+        return written
+
+    for kind in (PostgresTransaction, SqliteTransaction):
+        instead(kind, "many", "no one transaction", alone)
+    instead(batch, "may_go_ahead", "no one transaction", lambda *_: False)
+
+
+def scope() -> None:
+    """Without it a query finds what it is asked for, whosever it is."""
+
+    def anybodys(fetch: Any, connection: Any, name: str, values: Any) -> Any:
+        query = re.sub(r"\b(\w+\.)?org = (\?\d)", r"\2 = \2", sqlite.QUERIES[name])
+        return connection.execute(query, [sqlite._plain(value) for value in values]).fetchall()
+
+    async def anybodys_elsewhere(_: Any, self: PostgresReader, name: str, *values: Any) -> Any:
+        query = re.sub(r"\b(\w+\.)?org = (\$\d)", r"\2::text = \2::text", postgres.QUERIES[name])
+        async with self._pool.acquire() as connection:
+            return await connection.fetch(query, *values)
+
+    instead(sqlite, "_fetch", "no scope", anybodys)
+    instead(PostgresReader, "rows", "no scope", anybodys_elsewhere)
+
+
+def origin() -> None:
+    """Without it nobody asks where a form comes from, nor for the session's token."""
+    for place in (endpoint, site):
+        instead(place, "must_be_from_here", "no origin", lambda *_: None)
+    instead(endpoint.cookies, "must_say", "no origin", lambda *_: None)
+
+
+def escaping() -> None:
+    def raw(usual: Any, language: str) -> Any:
+        env = usual.__wrapped__(language)
+        env.autoescape = False
+        return env
+
+    for wording in (pages, console):
+        instead(wording, "environment", "no escaping", raw)
+
+
+def prefix() -> None:
+    instead(table, "cell", "no prefix", lambda _, value: "" if value is None else str(value))
+
+
+def fingerprint() -> None:
+    instead(door, "digest_of", "no fingerprint", lambda *_: b"the same")
+
+
+def look_at_local_times() -> None:
+    instead(local_times, "problem", "no look at local times", lambda *_: None)
+    instead(local_times, "exists", "no look at local times", lambda *_: True)
+
+
+def trying_again() -> None:
+    instead(loop, "_state", "no trying again", lambda _, state, __: "dead" if state == "pending" else state)
+
+
+def limits() -> None:
+    instead(Hoarding, "refusal", "no limits", lambda *_: None)
+
+
+def chain() -> None:
+    instead(Replay, "_chain", "no chain", lambda *_: None)
+    instead(Replay, "_check_end", "no chain", lambda *_: None)
+
+
+def trying_alone() -> None:
+    """Without it all that is in a batch has failed if the batch has."""
+
+    async def together(_: Any, self: engine.Engine, jobs: Any) -> None:
+        made = self._batch(jobs)
+        try:
+            await made.carry_out()
+        except Exception as bug:  # noqa: BLE001
+            self._fail(jobs, CommandFailed(str(bug)))
+        else:
+            self._answer(made)
+
+    instead(engine.Engine, "_carry_out_under_lock", "no trying alone", together)
+
+
+FAULTS = (set_clock, full_disk, short_deadline, no_timers)
+PROTECTIONS = (durable_commits, one_transaction, scope, origin, escaping, prefix, fingerprint)
+PROTECTIONS += (look_at_local_times, trying_again, limits, chain, trying_alone)
+
+if __name__ == "__main__":
+    for way in FAULTS + PROTECTIONS:
+        way()
+    main()

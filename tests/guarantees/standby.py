@@ -1,0 +1,67 @@
+"""A standby of a PostgreSQL, and parts of a server that can be made to stand still."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from testbed.postgres import (
+    NOBODY,
+    PostgresError,
+    TemporaryPostgres,
+    _as_server_user,
+    _reachable,
+    find_binaries,
+)
+from tests.patience import wait_until
+
+
+class Standby(TemporaryPostgres):
+    """Copies a server and follows it."""
+
+    def __init__(self, primary: TemporaryPostgres, name: str) -> None:
+        super().__init__(durable=True)
+        self._primary = primary
+        self.name = name
+
+    def _make_cluster(self) -> Path:
+        self.directory = directory = Path(tempfile.mkdtemp(prefix="holdfast-standby-"))
+        if os.geteuid() == 0:
+            os.chown(directory, NOBODY, NOBODY)
+        self._bin = _reachable(find_binaries(), directory)
+        source = f"host=127.0.0.1 port={self._primary.port} user=postgres application_name={self.name}"
+        command = [str(self._bin / "pg_basebackup"), "-d", source, "-D", str(directory / "data"), "-R"]
+        made = subprocess.run(
+            [*command, "--checkpoint=fast", "--no-sync"], capture_output=True, text=True, **_as_server_user()
+        )
+        if made.returncode:
+            raise PostgresError(f"pg_basebackup failed:\n{made.stderr}")
+        return directory
+
+    def _wait_until_ready(self, directory: Path) -> None:
+        def ready() -> bool:
+            assert self._process
+            assert self._process.poll() is None, (directory / "log").read_text()[-3000:]
+            with suppress(FileNotFoundError, IndexError):
+                lines = (directory / "data" / "postmaster.pid").read_text().splitlines()
+                return lines[7].strip() in ("standby", "ready")
+            return False
+
+        wait_until(ready)
+
+
+def freeze_who_flushes(server: TemporaryPostgres) -> None:
+    """Nobody but the committing process itself writes anything to the disk from now on."""
+    frozen = 0
+    for pid in server.children():
+        words = " ".join(psutil.Process(pid).cmdline())
+        if any(part in words for part in ("walwriter", "background writer", "checkpointer")):
+            os.kill(pid, signal.SIGSTOP)
+            frozen += 1
+    assert frozen == 3
