@@ -329,15 +329,21 @@ class SqliteStore:
         if not await self.pending():
             return []
         applied = []
-        for number, name, migration in load_migrations(self.dialect):
-            await self._begin(self._writer)
-            with closing(self._writer.cursor()) as cursor:
-                if version_of(self._writer) < number:
+        # Several processes may start at once: one migrates, the others wait and find it done. It is all one
+        # transaction, so that whoever is killed in the middle leaves what was there.
+        await self._begin(self._writer)
+        try:
+            done = version_of(self._writer)
+            for number, name, migration in load_migrations(self.dialect):
+                if number > done:
                     for statement in _statements(migration):
-                        cursor.execute(statement)
-                    cursor.execute(QUERIES["insert_schema"], (number, now))
+                        self._writer.execute(statement)
+                    self._writer.execute(QUERIES["insert_schema"], (number, now))
                     applied.append(name)
-                cursor.execute("COMMIT")
+            self._writer.execute("COMMIT")
+        finally:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:
