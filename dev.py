@@ -80,6 +80,14 @@ def sim(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "sim", *arguments)
 
 
+def fuzz(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.fuzz", *arguments)
+
+
+def soak(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.soak", *arguments)
+
+
 def bench(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "bench", *arguments)
 
@@ -112,6 +120,10 @@ COMMANDS = {
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
+    "fuzz": Command(
+        fuzz, "dev", "ask for what nobody should ask, 100,000 times: fuzz [--requests N] [--seed N]"
+    ),
+    "soak": Command(soak, "dev", "an hour of mixed work, and what grows meanwhile: soak [--minutes N]"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),
