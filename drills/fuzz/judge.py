@@ -54,8 +54,8 @@ class Judge:
 
     def wrong(self, asked: Asked, answer: Answer) -> str:
         """What is wrong with an answer; nothing if it is as it should be."""
-        if answer.status == 0 and asked.name == _CLOCK and answer.error == "no answer":
-            # Ten years of offers that last a second take their time; the clock is there for tests alone.
+        if asked.name == _CLOCK and answer.error == "no answer":
+            # All that falls due on the way happens first, as long as that takes; it is for tests alone.
             return ""
         if answer.status == 0:
             return f"no answer: {answer.error}" if asked.is_sound else ""
