@@ -85,6 +85,14 @@ def guarantees(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "testbed.guarantees", *arguments)
 
 
+def fuzz(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.fuzz", *arguments)
+
+
+def soak(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.soak", *arguments)
+
+
 def bench(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "bench", *arguments)
 
@@ -118,6 +126,10 @@ COMMANDS = {
     "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
     "guarantees": Command(guarantees, "dev", "run what shows the guarantees, and write docs/guarantees.md"),
+    "fuzz": Command(
+        fuzz, "dev", "ask for what nobody should ask, 100,000 times: fuzz [--requests N] [--seed N]"
+    ),
+    "soak": Command(soak, "dev", "an hour of mixed work, and what grows meanwhile: soak [--minutes N]"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),

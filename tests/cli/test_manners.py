@@ -73,6 +73,13 @@ def test_a_wrong_command_gets_one_clear_line(
     assert said in complaint(capsys, monkeypatch, *arguments.split())
 
 
+@pytest.mark.parametrize("command", ["book yoga ann --wants", "pool create yoga --size 1 --question"])
+def test_json_without_an_end_gets_one_clear_line_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    assert "This is no JSON" in complaint(capsys, monkeypatch, *command.split(), "[" * 100_000)
+
+
 @pytest.mark.parametrize("command", ["stats", "migrate", "verify", "release-expired"])
 def test_a_database_that_is_not_there_gets_one_clear_line(holdfast: Command, command: str) -> None:
     result = holdfast(command, "--database", "postgresql://127.0.0.1:1/nowhere")

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.console import uploads
 from holdfast.console.wording import environment
 from holdfast.core.refusals import CODES, Refusal
+from holdfast.http.problems import Problem
 from holdfast.messages.languages import LANGUAGES
 from tests.console.desk import Desk, Forms
 from tests.console.stage import gala, yoga
@@ -140,3 +142,29 @@ def test_a_fine_condition_is_said_in_words_edited_and_never_lost(sam: Desk, admi
         {"when": {"tag": "honours"}, "add": 2},
         {"when": ninety, "add": -1},
     ]
+
+
+ODD_FORMS = {
+    "a name of brackets": b"--x\r\nContent-Disposition: form-data; name="
+    + b"(" * 5_000
+    + b"\r\n\r\na\r\n--x--",
+    "no name": b"--x\r\n\r\na\r\n--x--",
+    "forms in forms": b"".join(
+        b"--x%d\r\nContent-Type: multipart/mixed; boundary=x%d\r\n\r\n" % (n, n + 1) for n in range(1_500)
+    ),
+    "no parts": b"",
+}
+
+
+@pytest.mark.parametrize("body", ODD_FORMS.values(), ids=ODD_FORMS)
+def test_a_form_that_cannot_be_read_is_refused(body: bytes) -> None:
+    edge = b"x0" if body.startswith(b"--x0") else b"x"
+    with pytest.raises(Problem) as refused:
+        uploads.filled_in(body, b"multipart/form-data; boundary=" + edge)
+    assert refused.value.code == "invalid"
+
+
+def test_a_form_with_a_file_is_read() -> None:
+    head = b'Content-Disposition: form-data; name="file"; filename="a.csv"'
+    body = b"--x\r\n" + head + b"\r\n\r\n\xef\xbb\xbfa\r\nb\r\n--x--"
+    assert uploads.filled_in(body, b"multipart/form-data; boundary=x") == {"file": "a\nb"}

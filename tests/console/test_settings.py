@@ -291,3 +291,13 @@ def test_headers_keep_secrets_to_the_page(olga: Desk) -> None:
         assert answer.headers["cache-control"] == "no-store"
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["webhooks/{}/test", "members/{}/invite"])
+def test_a_name_in_an_address_cannot_begin_a_header(olga: Desk, path: str) -> None:
+    """Where one is sent back to is written as an address is, whatever was asked for."""
+    asked = "/console/settings/" + path.format("x%0d%0aSet-Cookie:%20a=b%E4%BD%A0")
+    answer = olga.get(asked, follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].endswith("/x%0D%0ASet-Cookie:%20a=b%E4%BD%A0")
+    assert "set-cookie" not in answer.headers

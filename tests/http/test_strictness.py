@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import time
 from dataclasses import fields
 from typing import Any
@@ -14,9 +15,11 @@ import pytest
 from holdfast.core.policy import Policy
 from holdfast.http import bodies
 from holdfast.http.bodies_of_pools import PolicyBody
+from holdfast.http.heads import HEAD_MAX
 from holdfast.http.operations import Nothing
 from holdfast.http.problems import Problem
 from tests.http.server import Client, Server
+from tests.patience import PATIENCE_S
 
 QUANTITIES: list[Any] = [0, -1, 1.5, 1.0, "2", True, 2**31, 2**63, None, [1], {"n": 1}]
 
@@ -207,3 +210,49 @@ def test_an_answer_names_the_request(admin: Client) -> None:
 
 def test_every_field_of_a_policy_can_be_said() -> None:
     assert set(PolicyBody.__struct_fields__) - {"preset"} == {field.name for field in fields(Policy)}
+
+
+# More than may be read in one piece, several times over.
+FAR_TOO_MUCH = 64 * HEAD_MAX
+ENDLESS = {
+    "an address": b"GET /" + b"x" * FAR_TOO_MUCH,
+    "a header": b"GET /healthz HTTP/1.1\r\nA: " + b"x" * FAR_TOO_MUCH,
+    "headers": b"GET /healthz HTTP/1.1\r\n" + b"A: b\r\n" * (FAR_TOO_MUCH // 6),
+    "a trailer": b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: " + b"x" * FAR_TOO_MUCH,
+}
+
+
+@pytest.mark.parametrize("raw", ENDLESS.values(), ids=ENDLESS)
+def test_a_head_that_never_ends_is_not_listened_to(server: Server, admin: Client, raw: bytes) -> None:
+    def say_it_again_and_again() -> None:
+        for _ in range(1_000):
+            connection.sendall(raw)
+
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
+    with connection, pytest.raises(ConnectionError):
+        say_it_again_and_again()
+    assert admin.get("/healthz").status_code == 200
+
+
+def test_a_long_body_is_no_long_head(admin: Client) -> None:
+    """In one piece, and in many small ones, more of which stands between the chunks than a head may have."""
+    admin.pool("long-bodies", 5, "checkout")
+    rows = b"party_id\nann\n" + b"\n" * 300 * 1024
+    headers = {"Content-Type": "text/csv"}
+    whole = admin.post("/v1/pools/long-bodies/import", content=rows, headers=headers)
+    pieces = admin.post(
+        "/v1/pools/long-bodies/import",
+        content=(rows[at : at + 16] for at in range(0, len(rows), 16)),
+        headers=headers,
+    )
+    assert (whole.status_code, pieces.status_code) == (200, 200)
+
+
+NO_HTTP = [b"\x16\x03\x01\x02", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"]
+
+
+@pytest.mark.parametrize("raw", NO_HTTP)
+def test_what_is_no_http_is_told_so(server: Server, raw: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        connection.sendall(raw)
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")

@@ -8,7 +8,7 @@ import pytest
 from jinja2.exceptions import SecurityError
 
 from holdfast import Holdfast, Refusal, granted
-from holdfast.messages.own_words import names
+from holdfast.messages.own_words import names, problem
 from holdfast.messages.wording import said_instead
 from tests.database import opened
 
@@ -76,6 +76,29 @@ async def test_words_can_be_tried_out_without_being_kept(hf: Holdfast) -> None:
 )
 async def test_what_reaches_further_than_words_is_refused(hf: Holdfast, text: str) -> None:
     await refused(hf, text)
+
+
+CANNOT = {
+    "brackets in brackets": "{{ " + "(" * 2_000 + "1" + ")" * 2_000 + " }}",
+    "many signs": "{{ " + "-" * 4_000 + "1 }}",
+    "many filters": "{{ name" + "|upper" * 800 + " }}",
+    "conditions in conditions": "{% if name %}" * 120 + "{{ link }}" + "{% endif %}" * 120,
+    "deeper than is needed, and not too deep to be read": "{{ " + "not " * 40 + "name }} {{ link }}",
+    "a number of many digits": "{{ " + "9" * 4_900 + " }}",
+    "half a character": "{{ '\\ud800' }} {{ link }}",
+    "a character that no database keeps": "{{ '\\0' }} {{ link }}",
+    "a comparison of what cannot be compared": "{{ position > 'a' }} {{ link }}",
+    "a filter asked too much": "{{ name|title(1) }} {{ link }}",
+    "a filter asked the wrong thing": "{{ name|trim(5) }} {{ link }}",
+}
+
+
+@pytest.mark.parametrize("text", CANNOT.values(), ids=CANNOT)
+def test_what_cannot_be_filled_in_is_refused_and_no_error_of_ours(text: str) -> None:
+    for part in ("subject", "sms"):
+        refusal = problem("offer", "en", part, text)
+        assert refusal is not None
+        assert (refusal.code, refusal.field) == ("invalid", "text")
 
 
 @pytest.mark.guarantee("injection.template", "Even without that check, the sandbox lets nothing out.")

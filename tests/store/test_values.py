@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
+import asyncpg
 import pytest
 
 from holdfast import Holdfast, Party, Price, Refusal, Wants, granted
@@ -215,3 +216,12 @@ async def test_wants_are_checked_however_they_are_given(hf: Holdfast, database_u
         assert answer.code == "invalid"
         assert (answer.field or "").startswith("wants")
     assert await dump(database_url) == before
+
+
+async def test_who_asks_what_cannot_be_asked_leaves_nothing_behind(hf: Holdfast) -> None:
+    """The next who gets the same connection reads as of one moment of their own."""
+    with pytest.raises((asyncpg.DataError, UnicodeEncodeError)):
+        await hf.store.reader().rows("pools_of_org", "\ud800")
+    for _ in range(3):
+        async with hf.store.snapshot() as seen:
+            assert len(await seen.rows("pools_of_org", "default")) == 1

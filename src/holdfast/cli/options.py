@@ -185,7 +185,7 @@ def plain(text: str, option: str) -> Any:
     """A value as JSON has it; what is no JSON is a text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None if text == "none" else text
 
 
@@ -195,7 +195,7 @@ def mapping(text: str | None, option: str) -> dict[str, Any] | None:
         return None
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise bad(option, f"This is no JSON: {error}.") from None
     if not isinstance(value, dict):
         raise bad(option, "This must be a JSON object.")

@@ -157,7 +157,7 @@ def _document(file: Path | None) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise options.bad("--file", f"{file} cannot be read: {error}.") from None
     if not isinstance(found, dict):
         raise options.bad("--file", f"{file} must hold a JSON object.")

@@ -28,8 +28,10 @@ _POLICY: Final = (
 
 
 async def openapi(service: Service, scope: Any, send: Send) -> None:
-    body = msgspec.json.encode(document(service.operations))
-    await respond(send, scope["holdfast"], 200, body)
+    # Made once: it takes as long as hundreds of other answers, and anybody may ask for it.
+    if service.described is None:
+        service.described = msgspec.json.encode(document(service.operations))
+    await respond(send, scope["holdfast"], 200, service.described)
 
 
 async def docs(service: Service, scope: Any, send: Send) -> None:

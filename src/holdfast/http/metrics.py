@@ -58,6 +58,9 @@ class Metrics:
             "holdfast_commit_seconds", "How long commits took.", buckets=_SECONDS, registry=home
         )
         self.streams = Gauge("holdfast_streams", "Streams that are open.", registry=home)
+        self.tasks = Gauge(
+            "holdfast_tasks", "What runs in this process: requests and streams among it.", registry=home
+        )
         self.ready = Gauge("holdfast_ready", "1 if the database is open.", registry=home)
         self.clock_ahead_s = Gauge(
             "holdfast_clock_ahead_seconds",
@@ -79,6 +82,7 @@ class Metrics:
     async def refresh(self, service: Service) -> None:
         """Read what stands in the database, unless that was done just now."""
         self.ready.set(service.hf is not None)
+        self.tasks.set(len(asyncio.all_tasks()))
         self.streams.set(service.watcher.streams if service.hf is not None else 0)
         now = asyncio.get_running_loop().time()
         if service.hf is None or now < self._read_at + _FRESH_S:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import uvicorn
 from starlette.middleware.cors import CORSMiddleware
 
-from holdfast.http import logs
+from holdfast.http import heads, logs
 from holdfast.http.components import components_of
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
@@ -99,6 +99,7 @@ async def serve_it(service: Service) -> None:
         _with_origins(service, settings),
         host=settings.host,
         port=settings.port,
+        http=heads.Protocol,
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -113,6 +113,7 @@ class Service:
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
         self.metrics = Metrics()
         self.operations = operations_of(settings)
+        self.described: bytes | None = None
         self._components = components
         self._per_key = Buckets(settings.rate_per_key, settings.burst_per_key)
         self._per_address = Buckets(settings.rate_per_address, settings.burst_per_address)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from jinja2 import TemplateError, TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError, nodes
 
 from holdfast.core.refusals import Refusal, invalid
 from holdfast.messages import letter
@@ -18,6 +18,8 @@ from holdfast.messages.sample import NOW, samples
 from holdfast.messages.wording import KINDS, PARTS, environment
 
 TEXT_MAX: Final = 5_000
+# Far less than Python can read: what is accepted can be filled in wherever that is done.
+DEPTH_MAX: Final = 30
 FILTERS: Final = frozenset({"upper", "lower", "capitalize", "title", "trim", "default"})
 _ALLOWED: Final = (
     nodes.Template,
@@ -54,6 +56,10 @@ def _wrong_words(text: str) -> Refusal | None:
         tree = environment("en").parse(text)
     except TemplateSyntaxError as error:
         return invalid("text", f"Line {error.lineno}: {error.message}")
+    except (RecursionError, ValueError):
+        return invalid("text", "It is nested too deeply, or has a number of too many digits.")
+    if _is_deeper(tree, DEPTH_MAX):
+        return invalid("text", f"It is nested deeper than {DEPTH_MAX} levels.")
     for node in tree.find_all(nodes.Node):
         if not isinstance(node, _ALLOWED):
             what = type(node).__name__.lower()
@@ -62,11 +68,28 @@ def _wrong_words(text: str) -> Refusal | None:
             )
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
             return invalid("text", f"Line {node.lineno}: the filters are: {', '.join(sorted(FILTERS))}.")
+        if isinstance(node, nodes.Const) and not _can_be_sent(node.value):
+            return invalid("text", f"Line {node.lineno}: there is a character that cannot be sent.")
     known = set(names())
     unknown = sorted({node.name for node in tree.find_all(nodes.Name)} - known)
     if unknown:
         return invalid("text", f"Not known: {', '.join(unknown)}. Known: {', '.join(sorted(known))}.")
     return None
+
+
+def _is_deeper(node: nodes.Node, levels: int) -> bool:
+    """Whether there are more levels below; no further than that is looked."""
+    if not levels:
+        return True
+    return any(_is_deeper(child, levels - 1) for child in node.iter_child_nodes())
+
+
+def _can_be_sent(value: object) -> bool:
+    """Whether what is written out between quotes, where escapes can name any character, is real text."""
+    try:
+        return not isinstance(value, str) or b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _wrong_result(kind: str, language: str, part: str, text: str) -> Refusal | None:
@@ -82,7 +105,7 @@ def _wrong_result(kind: str, language: str, part: str, text: str) -> Refusal | N
                     letter.email(notice, speech, own, NOW), "subject" if part == "subject" else "text"
                 )
             )
-        except TemplateError as error:
+        except Exception as error:  # noqa: BLE001  # whatever it is, these words did it
             return invalid("text", f"It cannot be filled in: {error}.")
         if not said.strip():
             return invalid("text", "With some of what can happen, nothing would be said.")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 HTML: Final = b"text/html; charset=utf-8"
 Headers = tuple[tuple[bytes, bytes], ...]
 
+# What stands in an address for itself. All else is written as %XX: a line's end would begin another header.
+_IN_ADDRESSES: Final = "%:/?#[]@!$&'()*+,;=-._~"
 # No script and no style but our own files, nothing from elsewhere, and no form that leads away.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -28,7 +31,7 @@ class Answer:
 
 def see_other(address: str) -> Answer:
     """Go and look there: what was done is done, and to reload does it no second time."""
-    return Answer(303, b"", HTML, ((b"location", address.encode("ascii")),))
+    return Answer(303, b"", HTML, ((b"location", quote(address, safe=_IN_ADDRESSES).encode("ascii")),))
 
 
 def guarded(*, private: bool, framed_by: Sequence[str] | None = None) -> Headers:

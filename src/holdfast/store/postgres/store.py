@@ -47,7 +47,13 @@ class PostgresReader:
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         try:
             async with self._pool.acquire(timeout=_DEADLINE_S) as connection:
-                return await connection.fetch(QUERIES[name], *values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+                try:
+                    return await connection.fetch(QUERIES[name], *values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+                except BaseException:
+                    # It may have been prepared and never asked: then the server has begun a transaction, in
+                    # which nobody else may find themselves.
+                    connection.terminate()
+                    raise
         except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 

@@ -1,0 +1,1 @@
+"""A long run: an hour of mixed work, and what grows while it lasts."""
