@@ -80,6 +80,10 @@ def sim(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "sim", *arguments)
 
 
+def ha(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.ha", *arguments)
+
+
 def bench(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "bench", *arguments)
 
@@ -97,6 +101,7 @@ def lock(arguments: list[str]) -> int:
         "run": package,
         "dev": [*package, "requirements/dev.in"],
         "docs": [*package, "requirements/docs.in"],
+        "ha": [*package, "requirements/ha.in"],
     }
     for name, files in sources.items():
         output = f"requirements/{name}.txt"
@@ -112,6 +117,7 @@ COMMANDS = {
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
+    "ha": Command(ha, "ha", "fail over, freeze and cut off a PostgreSQL of three nodes under load"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),

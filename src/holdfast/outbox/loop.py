@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
-from holdfast.errors import Closing
+from holdfast.errors import Closing, Unavailable
 from holdfast.messages.notice import Key
 from holdfast.notifiers.base import Notifier
 from holdfast.notifiers.choose import notifiers_for
@@ -220,7 +220,10 @@ class Outbox:
         except Closing:
             return
         except Exception as error:
-            log.exception("message %s-%s-%s cannot be handled", *row[:3])
+            if isinstance(error, Unavailable):
+                log.warning("message %s waits for the database: %s", Key(*row[:3]).text, error)
+            else:
+                log.exception("message %s-%s-%s cannot be handled", *row[:3])
             # It comes again, less and less often, and is given up in the end; its neighbours go on.
             noted = self._judged(Key(*row[:3]), row[8], {"pending"}, f"{type(error).__name__}: {error}")
         try:
