@@ -115,6 +115,46 @@ async def test_a_host_that_can_only_be_read_is_passed_over(postgres_url: str) ->
         await hosts.first_to_answer(only_reads, [f"{postgres_url}#standby"] * 2)
 
 
+@pytest.mark.usefixtures("_in_order")
+async def test_a_host_that_was_overtaken_is_passed_over_though_it_says_that_it_can_write(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an old primary does that wakes up after another was promoted: what it has to read is old."""
+    told, timelines = [], {}
+
+    async def timeline(connection: asyncpg.Connection) -> int | None:
+        port = connection._addr[1]
+        told.append(port)
+        return timelines.get(port) or await real(connection)
+
+    real = connections._timeline
+    monkeypatch.setattr(connections, "_timeline", timeline)
+    async with two_ways(postgres_url) as (_, _, url):
+        old, new = (urlsplit(address).port for address in hosts.addresses(url))
+        (await connections.connect(url)).terminate()
+        assert told == [old]
+        timelines = {old: 1, new: 2}
+        first_to_answer = hosts.first_to_answer
+        with monkeypatch.context() as patch:
+            # Once the new one is known ...
+            patch.setattr(connections, "first_to_answer", lambda ask, asked: first_to_answer(ask, asked[1:]))
+            (await connections.connect(url)).terminate()
+        told.clear()
+        connection = await connections.connect(url)
+        # ... the old one is asked first, and not taken.
+        assert told == [old, new]
+        assert connection._addr[1] == new
+        connection.terminate()
+
+
+def test_a_database_that_was_set_up_anew_is_not_refused_for_ever() -> None:
+    url = "postgresql://a,b/anew"
+    assert not hosts.is_overtaken(url, 7, 0.0)
+    assert hosts.is_overtaken(url, 1, 1.0)
+    assert not hosts.is_overtaken(url, 1, hosts._HELD_S + 1.0)
+    assert not hosts.is_overtaken(url, 1, hosts._HELD_S + 2.0)
+
+
 async def test_a_server_that_ends_its_connections_is_away_and_no_fault_of_ours(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import asyncpg
 
 from holdfast.errors import Unavailable
 from holdfast.store.postgres.bulk import QUERIES
-from holdfast.store.postgres.hosts import addresses, first_to_answer
+from holdfast.store.postgres.hosts import addresses, first_to_answer, is_overtaken
 
 CONNECT_S: Final = 5.0
 
@@ -71,14 +71,35 @@ async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
 async def open_connection(url: str, **options: Any) -> asyncpg.Connection:
     """A connection to the address's host, or to one of several that can write. Raises as asyncpg does."""
     listed = addresses(url)
-    if len(listed) > 1:
-        options["target_session_attrs"] = "read-write"
-    async with asyncio.timeout(CONNECT_S):
-        connection = await first_to_answer(
-            lambda address: asyncpg.connect(address, timeout=CONNECT_S, **options), listed
-        )
+    if len(listed) == 1:
+        connection = await asyncpg.connect(url, timeout=CONNECT_S, **options)
+    else:
+        async with asyncio.timeout(CONNECT_S):
+            connection = await first_to_answer(lambda host: _open_leader(url, host, options), listed)
     _keep_alive(connection)
     return connection
+
+
+async def _open_leader(url: str, host: str, options: dict[str, Any]) -> asyncpg.Connection:
+    """A connection to this host of several, if it leads, and not only believes that it does."""
+    options = {**options, "target_session_attrs": "read-write"}
+    connection = await asyncpg.connect(host, timeout=CONNECT_S, **options)
+    try:
+        timeline = await _timeline(connection)
+        if timeline is not None and is_overtaken(url, timeline, asyncio.get_running_loop().time()):
+            raise asyncpg.TargetServerAttributeNotMatched("another host has been promoted meanwhile")
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _timeline(connection: asyncpg.Connection) -> int | None:
+    try:
+        return int(await connection.fetchval(QUERIES["timeline"]))
+    except (asyncpg.InsufficientPrivilegeError, asyncpg.FeatureNotSupportedError):
+        # Services that run PostgreSQL for others may not tell; they see to it themselves who leads.
+        return None
 
 
 def _keep_alive(connection: asyncpg.Connection) -> None:

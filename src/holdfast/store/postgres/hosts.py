@@ -3,6 +3,9 @@
 They are asked in random order, so that nodes do not all knock at the same door first. Who does not answer at
 once is not waited for: the next one is asked, too, and the first that can write is taken. So a host that is
 frozen, or gone without a word, costs a moment and not the whole patience.
+
+One that wakes up after another was promoted says that it can write, until it is told. Its commits would wait
+for ever for their standby, but what it has to read is old. Its timeline tells, which each promotion raises.
 """
 
 from __future__ import annotations
@@ -17,6 +20,10 @@ import asyncpg
 
 # How long the others wait for who was asked last.
 HEAD_START_S: Final = 0.5
+
+# For how long a timeline is held against lower ones. A database that was set up anew begins with the first.
+_HELD_S: Final = 300.0
+_seen: dict[str, tuple[int, float]] = {}
 
 Ask = Callable[[str], Awaitable[asyncpg.Connection]]
 
@@ -56,6 +63,15 @@ async def first_to_answer(ask: Ask, asked: list[str]) -> asyncpg.Connection:
             task.add_done_callback(_put_away)
     assert error is not None
     raise error
+
+
+def is_overtaken(url: str, timeline: int, now: float) -> bool:
+    """Whether a later timeline than this was written on lately, by another host of the address."""
+    latest, held_until = _seen.get(url, (0, now))
+    if timeline < latest and now < held_until:
+        return True
+    _seen[url] = (timeline, now + _HELD_S)
+    return False
 
 
 def _put_away(task: asyncio.Task[Any]) -> None:
