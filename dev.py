@@ -93,6 +93,10 @@ def soak(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "drills.soak", *arguments)
 
 
+def ha(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.ha", *arguments)
+
+
 def bench(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "bench", *arguments)
 
@@ -110,6 +114,7 @@ def lock(arguments: list[str]) -> int:
         "run": package,
         "dev": [*package, "requirements/dev.in"],
         "docs": [*package, "requirements/docs.in"],
+        "ha": [*package, "requirements/ha.in"],
     }
     for name, files in sources.items():
         output = f"requirements/{name}.txt"
@@ -130,6 +135,7 @@ COMMANDS = {
         fuzz, "dev", "ask for what nobody should ask, 100,000 times: fuzz [--requests N] [--seed N]"
     ),
     "soak": Command(soak, "dev", "an hour of mixed work, and what grows meanwhile: soak [--minutes N]"),
+    "ha": Command(ha, "ha", "fail over, freeze and cut off a PostgreSQL of three nodes under load"),
     "bench": Command(bench, "dev", "measure speed against the baselines"),
     "docs": Command(docs, "docs", "write the generated pages and build the site"),
     "lock": Command(lock, "uv", "pin the requirements again, with hashes"),

@@ -95,8 +95,8 @@ async def _play(url: str, seed: int, steps: int) -> Outcome:
             cast.links = _links(carrier, names)
         faults.share = 0.0
         await _settle(cast, nodes, clock)
-        shown = await _shown(nodes[0].hf, pools)
-        entries = await _log(url)
+        shown = await show(nodes[0].hf, pools)
+        entries = await read_log(url)
         carried = [Carried(it.id, it.kind, it.address) for it in carrier.tried]
         outcome.wrong += cast.wrong + audit(entries, cast.asked, carried, shown)
         outcome.entries = len(entries)
@@ -218,7 +218,7 @@ async def _settle(cast: Cast, nodes: list[Node], clock: TestClock) -> None:
             await node.send_due()
 
 
-async def _shown(hf: Holdfast | None, pools: dict[str, list[str]]) -> dict[int, dict[str, Any]]:
+async def show(hf: Holdfast | None, pools: dict[str, list[str]]) -> dict[int, dict[str, Any]]:
     assert hf is not None
     found = {}
     for key in pools:
@@ -239,7 +239,7 @@ async def _shown(hf: Holdfast | None, pools: dict[str, list[str]]) -> dict[int, 
     return found
 
 
-async def _log(url: str) -> list[Entry]:
+async def read_log(url: str) -> list[Entry]:
     if url.startswith("sqlite:"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
             return [Entry(*row) for row in file.execute(LOG)]

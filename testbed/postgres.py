@@ -84,7 +84,7 @@ class TemporaryPostgres:
                     stdout=log,
                     stderr=log,
                     start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
-                    **_as_server_user(),
+                    **as_server_user(),
                 )
             self._wait_until_ready(directory)
         except BaseException:
@@ -130,14 +130,14 @@ class TemporaryPostgres:
         self.directory = directory = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir=place))
         if os.geteuid() == 0:
             os.chown(directory, NOBODY, NOBODY)
-        self._bin = _reachable(find_binaries(), directory)
+        self._bin = reachable(find_binaries(), directory)
         options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions"]
         made = subprocess.run(
             [str(self._bin / "initdb"), "-D", str(directory / "data"), *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            **_as_server_user(),
+            **as_server_user(),
         )
         if made.returncode:
             raise PostgresError(f"initdb failed:\n{made.stdout}")
@@ -232,11 +232,11 @@ def memory() -> Path | None:
     return place if roomy else None
 
 
-def _reachable(binaries: Path, directory: Path) -> Path:
+def reachable(binaries: Path, directory: Path) -> Path:
     """The binaries, or a copy of them where "nobody" may not enter their directory."""
     try:
         command = [str(binaries / "postgres"), "--version"]
-        if subprocess.run(command, capture_output=True, **_as_server_user()).returncode == 0:
+        if subprocess.run(command, capture_output=True, **as_server_user()).returncode == 0:
             return binaries
     except PermissionError:
         pass
@@ -251,7 +251,7 @@ def _reachable(binaries: Path, directory: Path) -> Path:
     return copy / binaries.parent.name / "bin"
 
 
-def _as_server_user() -> dict[str, Any]:
+def as_server_user() -> dict[str, Any]:
     """How a process of the server is started: not as root, and in a directory that it may enter."""
     who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
     return {"cwd": "/", **who}

@@ -255,9 +255,24 @@ class Engine:
         Every pool must tell, and every key must be kept: another node may have been asked the same of one of
         them at the same moment and have written the very same entry, while this batch never came to be.
         """
-        entries = batch.writer.last_entries
-        if not entries:
+        if not batch.writer.last_entries:
             return False
+        turning_away = asyncio.create_task(self._turn_away())
+        try:
+            return await self._settled(batch)
+        finally:
+            turning_away.cancel()
+
+    async def _turn_away(self) -> None:
+        """Meanwhile tell those who have waited long enough behind it: nothing of theirs was begun."""
+        while True:
+            late = self.lane.take_late(asyncio.get_running_loop().time())
+            if late:
+                self._fail(late, Unavailable("the database has been away for too long; nothing was begun"))
+            await asyncio.sleep(_SETTLE_PAUSE_S)
+
+    async def _settled(self, batch: Batch) -> bool | None:
+        entries = batch.writer.last_entries
         keys = [(request.org, request.key) for request in batch.writer.requests]
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + _SETTLE_S

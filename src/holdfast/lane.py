@@ -109,6 +109,18 @@ class Lane:
                 if not room:
                     return
 
+    def take_late(self, now: float) -> list[Job]:
+        """Those who would give up by now, out of their queues."""
+        late = [job for queue in self._queues.values() for job in queue if job.give_up_at <= now]
+        gone = set(late)
+        for pool_id, queue in list(self._queues.items()):
+            left = deque(job for job in queue if job not in gone)
+            if left:
+                self._queues[pool_id] = left
+            else:
+                del self._queues[pool_id]
+        return late
+
     def done(self, job: Job) -> None:
         """A job that was accepted has been answered."""
         self.accepted -= 1

@@ -318,3 +318,28 @@ async def test_while_the_database_is_silent_nobody_waits_behind_all_the_others(
         asked = [hf.book("hall", f"party {n}", idempotency_key=f"{n}") for n in range(400)]
         assert {outcome(answer) for answer in await asyncio.gather(*asked)} == {"held"}
     assert len(bookings(await untouched(postgres_url))) == 401
+
+
+async def test_while_an_outcome_is_looked_up_nobody_behind_it_waits_for_longer_than_that(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of theirs was begun, so they can be told at once, and ask again."""
+    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 0.2)
+    monkeypatch.setattr(engines, "_SETTLE_S", 10_000.0)
+    async with (
+        proxied(postgres_url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+    ):
+        granted(await hf.create_pool("hall", quotas={"main": 9}, preset="checkout"))
+        proxy.at_commit = ["cut after"]
+        proxy.refusing = True
+        before = proxy.commits
+        first = asyncio.create_task(hf.book("hall", "Ann"))
+        await until(lambda: proxy.commits > before)
+        with pytest.raises(Unavailable):
+            await asyncio.wait_for(hf.book("hall", "Bea"), PATIENCE_S)
+        assert not first.done()
+        proxy.refusing = False
+        granted(await asyncio.wait_for(first, PATIENCE_S))
+    assert [booking.party for booking in bookings(await untouched(postgres_url))] == ["Ann"]

@@ -23,7 +23,7 @@ async def main(task: str, url: str, smtp: str) -> None:
             outbox = Outbox(hf, settings, lease=1_000)
 
             # Handed over, and gone before anything could be written down.
-            async def die(noted: object) -> None:
+            async def die() -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
             outbox._mark = die  # type: ignore[method-assign]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Refusal, granted
+from holdfast.errors import Unavailable
 from holdfast.notifiers.base import Outgoing
 from holdfast.outbox import MessageSettings, Outbox
 from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
@@ -171,6 +172,29 @@ async def test_no_message_goes_out_for_what_was_rolled_back(
     assert await post.outbox.send_due() == 0
     granted(await post.hf.confirm(olga.id))
     assert await post.outbox.send_due() == 1
+
+
+async def test_what_was_sent_while_the_database_went_away_is_marked_when_it_is_back_and_not_sent_again(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.outbox.loop._PAUSE_S", 0.01)
+    olga = await post.book("chair", "Olga")
+    granted(await post.hf.confirm(olga.id))
+    begin, begun = post.hf.store.begin, 0
+
+    async def begin_unless_away():  # type: ignore[no-untyped-def]
+        nonlocal begun
+        begun += 1
+        # The first takes the message.
+        if begun in (2, 3):
+            raise Unavailable("away")
+        return await begin()
+
+    monkeypatch.setattr(post.hf.store, "begin", begin_unless_away)
+    assert await post.outbox.send_due() == 1
+    assert begun == 4
+    assert await post.states("chair") == [("confirmed", "sent")]
+    assert len(post.mail.letters) == 1
 
 
 async def test_pools_are_served_in_turn(post: Post, database_url: str) -> None:

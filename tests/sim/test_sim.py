@@ -107,12 +107,12 @@ def _all_one(log: list[Entry]) -> list[Entry]:
     ],
 )
 def test_spoilt_evidence_is_found(promise: str, spoil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = sim.run._log
+    read = sim.run.read_log
 
     async def spoilt(url: str) -> list[Entry]:
         return list(spoil(await read(url)))
 
-    monkeypatch.setattr(sim.run, "_log", spoilt)
+    monkeypatch.setattr(sim.run, "read_log", spoilt)
     assert promise in broken([4])
 
 

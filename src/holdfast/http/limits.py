@@ -30,7 +30,7 @@ class Buckets:
         if self._rate <= 0:
             return 0.0
         left, at = self._left.pop(name, (self._burst, now))
-        # Who came before others may have waited at the door for longer, for a database that was away.
+        # Who waited for the database before taking one brings an instant that others have left behind.
         now = max(now, at)
         left = min(self._burst, left + (now - at) * self._rate)
         wait = 0.0 if left >= 1 else (1 - left) / self._rate

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
-from holdfast.errors import Closing
+from holdfast.errors import Closing, Unavailable
 from holdfast.messages.notice import Key
 from holdfast.notifiers.base import Notifier
 from holdfast.notifiers.choose import notifiers_for
@@ -206,11 +206,11 @@ class Outbox:
         loop = asyncio.get_running_loop()
         ours_until = loop.time() + self._lease / 2_000
         for row in rows:
-            await self._send(row)
+            await self._send(row, ours_until)
             if loop.time() >= ours_until:
                 return
 
-    async def _send(self, row: Row) -> None:
+    async def _send(self, row: Row, ours_until: float = 0.0) -> None:
         try:
             tried = await self._deliverer.deliver(self._hf.store.reader(), row, self._hf.clock.now())
             if tried.notice.kind == "offer" and (why := tried.nobody_reached):
@@ -220,13 +220,23 @@ class Outbox:
         except Closing:
             return
         except Exception as error:
-            log.exception("message %s-%s-%s cannot be handled", *row[:3])
+            if isinstance(error, Unavailable):
+                log.warning("message %s waits for the database: %s", Key(*row[:3]).text, error)
+            else:
+                log.exception("message %s-%s-%s cannot be handled", *row[:3])
             # It comes again, less and less often, and is given up in the end; its neighbours go on.
             noted = self._judged(Key(*row[:3]), row[8], {"pending"}, f"{type(error).__name__}: {error}")
-        try:
-            await self._mark(noted)
-        except Exception as error:  # noqa: BLE001  # it stays taken for a while, and comes again
-            log.warning("message %s could not be marked: %s", Key(*row[:3]).text, error)
+        self._noted.append(noted)
+        while True:
+            try:
+                await self._mark()
+                return
+            except Exception as error:  # noqa: BLE001  # it stays taken for a while, and comes again
+                log.warning("message %s could not be marked: %s", Key(*row[:3]).text, error)
+                if not isinstance(error, Unavailable) or asyncio.get_running_loop().time() >= ours_until:
+                    return
+            # What was handed over would go out once more: a database that is away is waited for.
+            await asyncio.sleep(_PAUSE_S)
 
     async def _roll_on(self, tried: Try, why: str) -> None:
         booking = tried.notice.booking
@@ -234,21 +244,28 @@ class Outbox:
         command = c.Unreachable(booking.number, tried.notice.facts["seq"], why)
         await self._hf.submit(tried.key.pool_id, command)
 
-    async def _mark(self, noted: _Noted) -> None:
+    async def _mark(self) -> None:
         """Write down how it went. Those that come while another is writing go together in the next."""
-        self._noted.append(noted)
         async with self._marking:
             together, self._noted = self._noted, []
             if not together:
                 return
-            tx = await beside(self._hf.store)
             try:
-                if deliveries := [row for it in together for row in it.deliveries]:
-                    await tx.many("note_deliveries", deliveries)
-                await tx.many("mark_messages", [it.message for it in together])
-                await tx.commit()
-            finally:
-                await tx.rollback()
+                await self._write_down(together)
+            except Unavailable:
+                # Others have left theirs to us, and would take them for marked.
+                self._noted = together + self._noted
+                raise
+
+    async def _write_down(self, together: Sequence[_Noted]) -> None:
+        tx = await beside(self._hf.store)
+        try:
+            if deliveries := [row for it in together for row in it.deliveries]:
+                await tx.many("note_deliveries", deliveries)
+            await tx.many("mark_messages", [it.message for it in together])
+            await tx.commit()
+        finally:
+            await tx.rollback()
 
     def _noted_of(self, tried: Try) -> _Noted:
         now, attempts = self._hf.clock.now(), tried.attempts

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import random
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
 from holdfast.errors import Unavailable
 from holdfast.store.postgres.bulk import QUERIES
+from holdfast.store.postgres.hosts import addresses, first_to_answer, is_overtaken
 
 CONNECT_S: Final = 5.0
+
+# A host that is gone without a word is noticed in half a minute, also where nobody is waiting for it.
+_KEEPALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 30_000}
 
 # Plans are made once, maybe on empty tables, and kept: these make them use the indexes all the same.
 PLANS: Final = {
@@ -42,6 +48,8 @@ LOST: Final = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.TargetServerAttributeNotMatched,
+    # The server has just said that it ends the connection, and we were about to ask something.
+    asyncpg.InternalClientError,
 )
 
 
@@ -49,18 +57,72 @@ async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
     """A connection. Raises Unavailable."""
     settings = {"application_name": "holdfast", **(_WRITER if writer else {"jit": "off"})}
     try:
-        connection = await asyncpg.connect(
-            shuffled(url),
-            timeout=CONNECT_S,
-            server_settings=settings,
-            statement_cache_size=0 if not writer else 256,
-            target_session_attrs="read-write" if "," in url else None,
+        connection = await open_connection(
+            url, server_settings=settings, statement_cache_size=0 if not writer else 256
         )
         if writer:
-            await connection.execute(QUERIES["durable_commits"])
+            with deadline(connection, CONNECT_S):
+                await connection.execute(QUERIES["durable_commits"])
         return connection
     except (*LOST, asyncpg.InterfaceError, TimeoutError) as error:
         raise Unavailable(f"PostgreSQL cannot be reached: {describe(error)}") from error
+
+
+async def open_connection(url: str, **options: Any) -> asyncpg.Connection:
+    """A connection to the address's host, or to one of several that can write. Raises as asyncpg does."""
+    listed = addresses(url)
+    if len(listed) == 1:
+        connection = await asyncpg.connect(url, timeout=CONNECT_S, **options)
+    else:
+        async with asyncio.timeout(CONNECT_S):
+            connection = await first_to_answer(lambda host: _open_leader(url, host, options), listed)
+    _keep_alive(connection)
+    return connection
+
+
+async def _open_leader(url: str, host: str, options: dict[str, Any]) -> asyncpg.Connection:
+    """A connection to this host of several, if it leads, and not only believes that it does."""
+    options = {**options, "target_session_attrs": "read-write"}
+    connection = await asyncpg.connect(host, timeout=CONNECT_S, **options)
+    try:
+        timeline = await _timeline(connection)
+        if timeline is not None and is_overtaken(url, timeline, asyncio.get_running_loop().time()):
+            raise asyncpg.TargetServerAttributeNotMatched("another host has been promoted meanwhile")
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _timeline(connection: asyncpg.Connection) -> int | None:
+    try:
+        return int(await connection.fetchval(QUERIES["timeline"]))
+    except (asyncpg.InsufficientPrivilegeError, asyncpg.FeatureNotSupportedError):
+        # Services that run PostgreSQL for others may not tell; they see to it themselves who leads.
+        return None
+
+
+def _keep_alive(connection: asyncpg.Connection) -> None:
+    """Let the system see to it that the other end is there; asyncpg has no word for it."""
+    transport = getattr(connection, "_transport", None)
+    pipe = transport.get_extra_info("socket") if transport is not None else None
+    if pipe is None or pipe.family == socket.AF_UNIX:
+        return
+    with contextlib.suppress(OSError):
+        pipe.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEPALIVE.items():
+            if (option := getattr(socket, name, None)) is not None:
+                pipe.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+@contextlib.contextmanager
+def deadline(connection: asyncpg.Connection, seconds: float) -> Iterator[None]:
+    """Shut the socket if it takes longer; nobody is asked to cancel anything."""
+    timer = asyncio.get_running_loop().call_later(seconds, connection.terminate)
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Prepared:
@@ -87,17 +149,6 @@ class Prepared:
 
     def clear(self) -> None:
         self._statements = {}
-
-
-def shuffled(url: str) -> str:
-    """The address with its hosts in random order, so that nodes do not all knock at the same door first."""
-    parts = urlsplit(url)
-    user, at, hosts = parts.netloc.rpartition("@")
-    if "," not in hosts:
-        return url
-    listed = hosts.split(",")
-    random.shuffle(listed)
-    return urlunsplit(parts._replace(netloc=f"{user}{at}{','.join(listed)}"))
 
 
 def lost(error: BaseException, connection: Any) -> bool:

@@ -362,6 +362,10 @@ INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 -- standby, stays as it is.
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
 
+-- name: timeline
+-- On which timeline a server that leads writes: every promotion begins a new one. A file of the log is named for it.
+SELECT ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+
 -- Schema -----------------------------------------------------------------------------------------------
 
 -- name: tables

@@ -17,14 +17,14 @@ from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import (
-    CONNECT_S,
     LOST,
     PLANS,
     Prepared,
     connect,
+    deadline,
     describe,
     lost,
-    shuffled,
+    open_connection,
     without_rows,
 )
 from holdfast.store.postgres.listening import Listening
@@ -48,7 +48,8 @@ class PostgresReader:
         try:
             async with self._pool.acquire(timeout=_DEADLINE_S) as connection:
                 try:
-                    return await connection.fetch(QUERIES[name], *values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+                    with deadline(connection, _DEADLINE_S):
+                        return await connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
                 except BaseException:
                     # It may have been prepared and never asked: then the server has begun a transaction, in
                     # which nobody else may find themselves.
@@ -75,8 +76,9 @@ class PostgresScout:
             self._connection = await connect(self._url, writer=True)
         self._statements.grow_old()
         try:
-            statement = await self._statements.on(self._connection, QUERIES[name])
-            return await statement.fetch(*values, timeout=_DEADLINE_S)  # type: ignore[no-any-return]
+            with deadline(self._connection, _DEADLINE_S):
+                statement = await self._statements.on(self._connection, QUERIES[name])
+                return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
             self._connection.terminate()
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
@@ -241,13 +243,12 @@ class PostgresStore:
     async def open(self) -> None:
         self._writer = await connect(self._url, writer=True)
         self._readers = await asyncpg.create_pool(
-            shuffled(self._url),
+            self._url,
             min_size=0,
             max_size=_READERS_MAX,
-            timeout=CONNECT_S,
+            connect=_open_reader,
             reset=_keep,
             server_settings={"application_name": "holdfast", **PLANS},
-            target_session_attrs="read-write" if "," in self._url else None,
         )
 
     async def close(self) -> None:
@@ -269,6 +270,9 @@ class PostgresStore:
             if self._writer is None or self._writer.is_closed():
                 self.statements.clear()
                 self._writer = await connect(self._url, writer=True)
+                if self._readers is not None:
+                    # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
+                    await self._readers.expire_connections()
             self.statements.grow_old()
             return PostgresTransaction(self, self._writer)
         except BaseException:
@@ -305,9 +309,14 @@ class PostgresStore:
     async def pending(self) -> list[str]:
         connection = await connect(self._url)
         try:
-            done = await _version(connection)
+            with deadline(connection, _DEADLINE_S):
+                done = await _version(connection)
+        except (*LOST, asyncpg.InterfaceError) as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            await connection.close()
+            # One that has fallen silent must not keep whoever asks whether it is there.
+            with contextlib.suppress(*LOST, asyncpg.InterfaceError, TimeoutError):
+                await connection.close(timeout=_CLOSE_S)
         known = load_migrations(self.dialect)
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
@@ -337,6 +346,10 @@ class PostgresStore:
 
     async def listen(self, woken: Callable[[], None]) -> None:
         self._listening.add(woken)
+
+
+async def _open_reader(url: str, *, loop: Any, **options: Any) -> asyncpg.Connection:
+    return await open_connection(url, **options)
 
 
 async def _keep(connection: asyncpg.Connection) -> None:

@@ -325,6 +325,10 @@ INSERT INTO secrets (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
 -- A commit waits for the disk.
 PRAGMA synchronous = FULL;
 
+-- name: timeline
+-- A file has one writer and is never promoted.
+SELECT 1;
+
 -- Schema -----------------------------------------------------------------------------------------------
 
 -- name: tables

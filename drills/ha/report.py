@@ -1,0 +1,120 @@
+"""What was seen, in a table for people and in a file for docs/guarantees.md."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from drills.ha.crowd import Crowd
+from drills.ha.machines import LOOP_S, RETRY_S, TTL_S
+from drills.ha.scenarios import Scenario
+
+EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence" / "ha.json"
+ROWS = ["failover", "database-crash", "frozen-node", "killed", "lost-commit"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scenario as it went."""
+
+    name: str
+    what: str
+    silence_s: float
+    """The longest time in which a pool carried nothing out."""
+    well_s: float
+    """How long it took until all machines were there again, the one that was struck too."""
+    answered: int
+    granted: int
+    not_now: int
+    """Answers 503."""
+    unknown: int
+    """Those of them whose outcome was not known."""
+    lost_connections: int
+    slowest_s: float
+
+    @classmethod
+    def of(cls, scenario: Scenario, crowd: Crowd, struck: float, carried_on_s: float, well_s: float) -> Row:
+        statuses = Counter(it.status for it in crowd.tries)
+        return cls(
+            scenario.name,
+            scenario.what,
+            crowd.longest_silence(struck),
+            well_s,
+            sum(1 for it in crowd.asked if it.answers),
+            sum(1 for it in crowd.asked if it.granted),
+            statuses[503],
+            sum(1 for it in crowd.tries if it.code == "outcome_unknown"),
+            statuses[0],
+            max(it.ended - it.begun for it in crowd.tries),
+        )
+
+
+def say(sentence: str) -> None:
+    print(sentence, flush=True)
+
+
+def say_row(row: Row) -> None:
+    say(
+        f"{row.what:<48} {row.silence_s:6.1f} s silent, whole after {row.well_s:5.1f} s; "
+        f"{row.answered:5} answered, {row.granted:5} yes, {row.not_now:4} not now ({row.unknown} unknown), "
+        f"{row.lost_connections:3} lost connections, slowest {row.slowest_s:4.1f} s"
+    )
+
+
+def verdict(rows: Sequence[Row], wrong: Sequence[str], took_s: float) -> int:
+    answered, granted = sum(row.answered for row in rows), sum(row.granted for row in rows)
+    say(f"{answered} requests answered, {granted} with yes, in {took_s:.0f} s.")
+    if not wrong:
+        say("Nothing answered is lost, nothing was given twice, and nobody was told worse than: not now.")
+        return 0
+    for fault in wrong[:40]:
+        say(f"WRONG: {fault}")
+    say(f"{len(wrong)} things are wrong.")
+    return 1
+
+
+def write_evidence(runs: Sequence[Sequence[Row]]) -> None:
+    """Only what passed comes here."""
+    rows = [row for run in runs for row in run]
+    shown = []
+    for name in dict.fromkeys(row.name for row in rows):
+        same = [row for row in rows if row.name == name]
+        after = _seconds(sorted(row.silence_s for row in same))
+        what = same[0].what[0].upper() + same[0].what[1:]
+        times = f"{len(same)} times of {len(same)}"
+        shown.append(f"{what}: writes went on by themselves after {after}, {times}.")
+    shown.append(
+        "Clients saw success, calm refusals, 503 with Retry-After, and a killed node's connections lost."
+    )
+    said = {
+        "drill": "ha",
+        "command": "python3 dev.py ha",
+        "date": datetime.now(UTC).date().isoformat(),
+        "outcome": "passed",
+        "rows": ROWS,
+        "shown": shown,
+        "figures": {
+            "runs in a row": len(runs),
+            "faults": len(rows),
+            "requests answered": sum(row.answered for row in rows),
+            "answered yes": sum(row.granted for row in rows),
+            "answers 503": sum(row.not_now for row in rows),
+            "answers lost": 0,
+            "seats given twice": 0,
+            "slowest answer": f"{max(row.slowest_s for row in rows):.1f} s",
+            "Patroni": f"ttl {TTL_S} s, loop_wait {LOOP_S} s, retry_timeout {RETRY_S} s",
+        },
+    }
+    EVIDENCE.parent.mkdir(exist_ok=True)
+    EVIDENCE.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _seconds(silences: Sequence[float]) -> str:
+    if len(silences) == 1:
+        return f"{silences[0]:.1f} s"
+    return f"{statistics.median(silences):.1f} s ({silences[0]:.1f} to {silences[-1]:.1f})"
