@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
-from holdfast.core.model import OFFERED, WAITING, Instant, Offer, Tally
+from holdfast.core.model import WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
-from holdfast.core.room import placement
 from holdfast.core.view import View
 from holdfast.explain import explain
 from holdfast.inputs import KEY
+from holdfast.looks import Key, Looks
 from holdfast.numbers import DAY, ENTRIES_MAX, Entry, Numbers, Standing, figures
 from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals
 from holdfast.shapes import (
@@ -29,7 +29,7 @@ from holdfast.shapes import (
     with_tokens,
 )
 from holdfast.store import rows
-from holdfast.store.base import Row, Store
+from holdfast.store.base import Reader, Row, Store
 
 PAGE_MAX: Final = 1_000
 _SOON: Final = 5 * 60_000
@@ -43,6 +43,7 @@ class Reads:
         self._store = store
         self._clock = clock
         self._secret = secret
+        self._looks = Looks(self._look)
 
     async def pool_id(self, name: str, org: str) -> int | None:
         """The pool of an org, by its id or key."""
@@ -106,20 +107,41 @@ class Reads:
         return view
 
     async def booking(self, pool_id: int, number: int, *, secret: bool = False) -> Booking | None:
-        found = await self._store.reader().each("bookings_by_number", [(pool_id, number)])
-        if not found:
-            return None
-        return (await self._shaped(await self.view(pool_id), found, secret=secret))[0]
+        found = await self._looks.ask((pool_id, number))
+        return with_tokens(found, self._secret) if found is not None and secret else found
+
+    async def _look(self, keys: Sequence[Key]) -> dict[Key, Booking]:
+        """Bookings of any pools, as they all were at one moment."""
+        pools: dict[int, list[Row]] = {}
+        found: dict[Key, Booking] = {}
+        async with self._store.snapshot() as snapshot:
+            for row in await snapshot.each("bookings_by_number", keys):
+                pools.setdefault(row[0], []).append(row)
+            views = await self._views_at(snapshot, list(pools))
+            for pool_id, raw in pools.items():
+                shaped = await self._shaped(views[pool_id], raw, snapshot)
+                found |= {(pool_id, row[1]): booking for row, booking in zip(raw, shaped, strict=True)}
+        return found
+
+    async def _views_at(self, reader: Reader, pool_ids: list[int]) -> dict[int, View]:
+        if not pool_ids:
+            return {}
+        tallies: dict[int, list[Row]] = {}
+        for row in await reader.rows("tallies", pool_ids):
+            tallies.setdefault(row[0], []).append(row)
+        raw = await reader.rows("pools_at", pool_ids)
+        return {row[0]: await self._view_of(row, tallies.get(row[0], []), units=False) for row in raw}
 
     async def _shaped(
-        self, view: View, raw: list[Row] | Any, *, secret: bool = False, before: int | None = None
+        self, view: View, raw: Sequence[Row], reader: Reader | None = None, *, before: int | None = None
     ) -> list[Booking]:
         """Bookings as they are shown. With `before` they are a stretch of the line, behind so many others."""
+        reader = reader or self._store.reader()
         bookings = [rows.booking_of(row) for row in raw]
         view.load_bookings(bookings)
         places = [b.place for b in bookings if b.state == WAITING]
         if before is None:
-            view.base.update(await self._waiting_before(view.pool.id, places))
+            view.base.update(await _waiting_before(reader, view.pool.id, places))
         else:
             # Others may have left since: who stood one behind the other must not be shown with a gap.
             view.base.update({place: before + n for n, place in enumerate(places)})
@@ -127,38 +149,29 @@ class Reads:
         view.loaded_waiting, view.loaded_last_place = max(1, view.loaded_waiting), 2**63 - 1
         view.loaded_arrivals = 2**63 - 1
         now = self._clock.now()
-        shaped = [booking_shape(view, b.number, now) for b in bookings]
-        shaped = [with_tokens(booking, self._secret) for booking in shaped] if secret else shaped
-        return await self._placed(view, shaped)
+        return await self._placed(view, [booking_shape(view, b.number, now) for b in bookings], reader)
 
-    async def _waiting_before(self, pool_id: int, places: list[int]) -> dict[int, int]:
-        if not places:
-            return {}
-        keys = [(pool_id, place) for place in places]
-        found = await self._store.reader().each("waiting_before", keys)
-        return {place: before for _, place, before in found}
-
-    async def _placed(self, view: View, shaped: list[Booking]) -> list[Booking]:
-        """Correct the placement where a quota overflows into the open share: the order decides."""
-        keys = [ids.booking_number(it.id) for it in shaped if it.placement == "open"]
-        numbers = [key[1] for key in keys if key is not None]
-        if not numbers:
+    async def _placed(self, view: View, shaped: list[Booking], reader: Reader) -> list[Booking]:
+        """Correct the placement where a quota overflows into the open share: who came last is there."""
+        quotas = {it.quota for it in shaped if it.placement == "open"}
+        if not quotas:
             return shaped
-        reader, b = self._store.reader(), view.bookings[numbers[0]]
-        if len(numbers) == 1:
-            found = await reader.rows("seats_ahead", view.pool.id, b.quota, b.arrival, b.number)
-            ahead = {b.number: found[0][0]}
-        else:
-            ahead = dict(await reader.rows("seats_ahead_of_some", view.pool.id, numbers))  # type: ignore[arg-type]
-        return [self._corrected(view, it, ahead) for it in shaped]
-
-    def _corrected(self, view: View, booking: Booking, ahead: Mapping[int, int]) -> Booking:
-        key, quota = ids.booking_number(booking.id), view.pool.quota(booking.quota)
-        if key is None or quota is None or key[1] not in ahead:
-            return booking
-        b = view.bookings[key[1]]
-        taken = b.offer_quantity if b.state == OFFERED else b.quantity
-        return msgspec.structs.replace(booking, placement=placement(quota, ahead[key[1]], taken))
+        last: set[str] = set()
+        for key in quotas:
+            quota = view.pool.quota(key)
+            assert quota is not None
+            assert quota.size is not None
+            over = view.tallies[key].used - quota.size
+            for number, seats in await reader.rows("last_taken", view.pool.id, key, over):
+                if over > 0:
+                    last.add(ids.booking_text(view.pool.id, number))
+                over -= seats
+        return [
+            msgspec.structs.replace(it, placement="quota")
+            if it.placement == "open" and it.id not in last
+            else it
+            for it in shaped
+        ]
 
     async def bookings(
         self, pool_id: int, state: str | None, party: str | None, after: int, limit: int
@@ -219,7 +232,7 @@ class Reads:
         if not found:
             return []
         first = rows.booking_of(found[0]).place
-        before = (await self._waiting_before(pool_id, [first])).get(first, 0) if number else 0
+        before = (await _waiting_before(reader, pool_id, [first])).get(first, 0) if number else 0
         return await self._shaped(await self.view(pool_id), found, before=before)
 
     async def org_of(self, pool_id: int) -> str | None:
@@ -325,3 +338,10 @@ class Reads:
         """The figures of all pools of an org together."""
         pools = [pool_id for pool_id, _ in await self._store.reader().rows("pools_of_org", org)]
         return records.totals([await self.stats(pool_id) for pool_id in pools])
+
+
+async def _waiting_before(reader: Reader, pool_id: int, places: list[int]) -> dict[int, int]:
+    if not places:
+        return {}
+    found = await reader.each("waiting_before", [(pool_id, place) for place in places])
+    return {place: before for _, place, before in found}

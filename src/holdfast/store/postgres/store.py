@@ -273,6 +273,8 @@ class PostgresStore:
 
     @contextlib.asynccontextmanager
     async def snapshot(self) -> AsyncIterator[PostgresSnapshot]:
+        if self._closed:
+            raise Closing("Holdfast is closed")
         assert self._readers is not None
         try:
             async with (

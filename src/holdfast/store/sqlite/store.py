@@ -26,6 +26,7 @@ log = logging.getLogger("holdfast")
 _BUSY_S: Final = 10.0
 _LOOK_S: Final = 0.2
 _PAGE: Final = 1_000
+_SPARE_MAX: Final = 2
 
 
 def _plain(value: Any) -> Any:
@@ -156,6 +157,8 @@ class SqliteStore:
         self.writer_free = asyncio.Lock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
+        # Connections of snapshots that are over, for the next.
+        self._spare: list[sqlite3.Connection] = []
         self._woken: list[Callable[[], None]] = []
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
@@ -219,7 +222,7 @@ class SqliteStore:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
         self.committer.shutdown(wait=True)
-        for connection in (self._reader, self._writer):
+        for connection in (self._reader, self._writer, *self._spare):
             if connection is not None:
                 connection.close()
 
@@ -285,10 +288,21 @@ class SqliteStore:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[SqliteSnapshot]:
-        with closing(self._connect()) as connection:
+        if self._closed:
+            raise Closing("Holdfast is closed")
+        connection = self._spare.pop() if self._spare else self._connect()
+        try:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             yield SqliteSnapshot(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._spare) >= _SPARE_MAX:
+            connection.close()
+        else:
+            self._spare.append(connection)
 
     async def pending(self) -> list[str]:
         assert self._reader is not None
