@@ -13,7 +13,7 @@ from bench.million import play
 
 DOCS = Path(__file__).parents[1] / "docs"
 CHARTS = DOCS / "charts"
-WORDS = DOCS / "performance-words.md"
+WORDS = Path(__file__).with_name("performance.md")
 _COLOURS = {"Holdfast": "#0f766e", "two processes": "#14b8a6", "framework alone": "#94a3b8"}
 
 

@@ -290,7 +290,7 @@ async def claim_storm(bench: Bench) -> list[Figure]:
         async with Holdfast.open(ours.database, ticker=False) as hf:
             for number in range(bench.repeats):
                 pool, size = f"storm-{number}", 1_000
-                granted(await hf.create_pool(pool, preset="class_waitlist", quotas={"main": 1}))
+                granted(await hf.create_pool(pool, preset="course_section", quotas={"main": 1}))
                 granted(await hf.book(pool, "first", confirmed=True, by="staff"))
                 await asyncio.gather(*(hf.book(pool, f"p-{n}") for n in range(size)))
                 granted(await hf.change_pool(pool, sizes={"main": size + 1}))
