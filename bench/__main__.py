@@ -6,8 +6,12 @@ The machine's noise falls on everyone alike, because contenders take turns; trus
 import argparse
 import sys
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from functools import partial
 
-from bench import parts
+from bench import page, parts
+from bench.http.load import Generator
+from bench.http.parts import PARTS, Bench
 from bench.measure import Figure, markdown_table, plain_table
 from holdfast.http.serve import collect_less_often, run_fast
 from testbed.postgres import TemporaryPostgres, fresh_database
@@ -18,6 +22,7 @@ async def main() -> int:
     arguments.add_argument("--quick", action="store_true", help="shorter runs, for a first look")
     arguments.add_argument("--only", default="", help="parts whose name has this word in it")
     arguments.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    arguments.add_argument("--page", action="store_true", help="write docs/performance.md from this run")
     chosen = arguments.parse_args()
     collect_less_often()
     seconds, repeats, operations = (1.0, 3, 100) if chosen.quick else (3.0, 5, 400)
@@ -40,9 +45,25 @@ async def main() -> int:
             "timer, PostgreSQL": lambda: parts.idle_timer(fresh(), "PostgreSQL", say),
             "timer, SQLite": lambda: parts.idle_timer(None, "SQLite", say),
         }
+        generator = await Generator.start()
+        stack.push_async_callback(generator.close)
+        http = [
+            Bench("PostgreSQL", fresh, generator, seconds, repeats, say),
+            Bench("SQLite", lambda: "", generator, seconds, repeats, say),
+        ]
+        for bench in http:
+            for name, ask in PARTS.items():
+                runs[f"http, {name}, {bench.store}"] = partial(ask, bench)
         for name, part in runs.items():
             if chosen.only.lower() in name.lower():
                 figures += await part()
+        for bench in http:
+            if bench.memory_mb:
+                name = bench.name("the most memory that a process of the service had")
+                figures.append(Figure.at_most(name, bench.memory_mb, "MB", 200.0))
+    if chosen.page:
+        today = datetime.now(UTC).date().isoformat()
+        page.write(figures, {bench.store: bench.kept for bench in http if bench.kept}, today)
     print(markdown_table(figures) if chosen.markdown else plain_table(figures))
     return 1 if any(figure.met is False for figure in figures) else 0
 

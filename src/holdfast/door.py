@@ -123,14 +123,20 @@ class Door:
     async def _on_booking(
         self, booking: str, make: Callable[[int], c.Command], key: str | None = None
     ) -> Booking | Refusal:
-        named = ids.booking_number(booking)
-        if named is None or named[0] not in self._ours:
-            found = await self.reads.booking_key(booking, self.org)
-            if isinstance(found, Refusal):
-                return found
-            named = found
-            self._ours.add(found[0])
+        named = await self._key(booking)
+        if isinstance(named, Refusal):
+            return named
         return cast(Booking | Refusal, await self.submit(named[0], make(named[1]), key))
+
+    async def _key(self, booking: str) -> tuple[int, int] | Refusal:
+        """The (pool, number) of a booking of this org's."""
+        named = ids.booking_number(booking)
+        if named is not None and named[0] in self._ours:
+            return named
+        found = await self.reads.booking_key(booking, self.org)
+        if not isinstance(found, Refusal):
+            self._ours.add(found[0])
+        return found
 
     async def _is_ours(self, pool_id: int) -> bool:
         return pool_id in self._ours or await self._pool_id(ids.pool_text(pool_id)) is not None

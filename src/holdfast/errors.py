@@ -4,6 +4,7 @@ HoldfastError
 ├── Unavailable          the database cannot be reached or does not answer; try again later
 │   └── OutcomeUnknown   it went away during a commit and has not come back to tell the outcome
 ├── Busy                 someone outside has held the pool for too long; try again
+│   └── Crowded          more wait than can be answered in time; try again later
 ├── Closing              this Holdfast is being closed and takes nothing more
 ├── SchemaUnknown        the database is not Holdfast's, or of a newer version
 ├── SettingsWrong        an address or setting that cannot be used
@@ -30,6 +31,14 @@ class OutcomeUnknown(Unavailable):
 
 class Busy(HoldfastError):
     """The pool was held by someone else for too long."""
+
+
+class Crowded(Busy):
+    """More wait already than can be answered in time; and when to ask again."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(f"more people ask than can be answered in time; ask again in {retry_after_s} s")
+        self.retry_after_s = retry_after_s
 
 
 class Closing(HoldfastError):

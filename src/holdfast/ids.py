@@ -15,7 +15,8 @@ from holdfast.core.reference import number_of, reference
 BOOKING_LENGTH: Final = 20
 _POOL_LENGTH: Final = 13
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_VALUES: Final = {letter: value for value, letter in enumerate(_ALPHABET)}
+_DIGITS: Final = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+_LETTERS: Final = frozenset(_ALPHABET)
 
 
 def new_pool_id() -> int:
@@ -80,10 +81,9 @@ def _encode(value: int) -> str:
     return "".join(reversed(letters))
 
 
+@lru_cache(10_000)
 def _decode(text: str) -> int | None:
-    value = 0
-    for letter in text:
-        if letter not in _VALUES:
-            return None
-        value = value * 32 + _VALUES[letter]
+    if not _LETTERS.issuperset(text):
+        return None
+    value = int(text.translate(_DIGITS), 32)
     return value if value < 2**63 else None

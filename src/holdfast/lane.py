@@ -7,17 +7,19 @@ so that a pool on fire does not keep the others waiting. Nobody lingers for more
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.core import commands as c
-from holdfast.errors import Closing
+from holdfast.errors import Closing, Crowded
 from holdfast.hoarding import Source
 
 BATCH_MAX: Final = 512
 SHARE: Final = 32
+_RETRY_MAX_S: Final = 300
 
 # These look at rows that other commands of the same batch may change, or change rules under their feet.
 _ALONE: Final = frozenset(
@@ -63,13 +65,27 @@ class Lane:
         self._bell = asyncio.Event()
         self._closing = False
         self.accepted = 0
+        # How many may wait, and how many of them for one pool: nobody is kept who cannot be served in time.
+        # Without a bound, as many as their callers like.
+        self.most: int | None = None
+        self.most_of_pool: int | None = None
+        self.pace = _Pace()
 
     def submit(self, job: Job) -> None:
-        """Accept a job; from here on it will be answered."""
+        """Accept a job; from here on it will be answered. Raises Closing or Crowded."""
         if self._closing:
             raise Closing("Holdfast is being closed and takes nothing more")
+        if self.most is not None and type(job.command) is not c.Tick:
+            self._must_have_room(job.pool_id)
         self.accepted += 1
         self.put(job)
+
+    def _must_have_room(self, pool_id: int) -> None:
+        if self.most is not None and self.accepted >= self.most:
+            raise Crowded(self.pace.seconds(self.accepted))
+        queue = self._queues.get(pool_id, ())
+        if self.most_of_pool is not None and len(queue) >= self.most_of_pool:
+            raise Crowded(self.pace.seconds(len(queue)))
 
     def put(self, job: Job) -> None:
         self._queues.setdefault(job.pool_id, deque()).append(job)
@@ -124,6 +140,7 @@ class Lane:
     def done(self, job: Job) -> None:
         """A job that was accepted has been answered."""
         self.accepted -= 1
+        self.pace.count += 1
         if self._closing and not self.accepted:
             self._bell.set()
 
@@ -131,3 +148,28 @@ class Lane:
         """Accept nothing more; what was accepted is still to be finished."""
         self._closing = True
         self._bell.set()
+
+
+class _Pace:
+    """When those who are turned away may come again: each when there will be room, at the pace of late.
+
+    If all were told the same moment they would all come at that moment, and most of them in vain.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.time: Callable[[], float] = lambda: asyncio.get_running_loop().time()
+        self._since = 0.0
+        self._per_s = 1_000.0
+        self._free_at = 0.0
+
+    def seconds(self, waiting: int) -> int:
+        """After how long there is room for one more, behind those who wait and those turned away before."""
+        now = self.time()
+        passed = now - self._since
+        if passed >= 1:
+            if passed < 5:
+                self._per_s = max(1.0, self.count / passed)
+            self.count, self._since = 0, now
+        self._free_at = max(self._free_at, now + waiting / self._per_s) + 1 / self._per_s
+        return min(_RETRY_MAX_S, max(1, math.ceil(self._free_at - now)))

@@ -43,7 +43,7 @@ class Lookups(Door):
             inputs.flag(secret, "secret")
         except inputs.Bad as bad:
             return bad.refusal
-        key = await self.reads.booking_key(booking, self.org)
+        key = await self._key(booking)
         if isinstance(key, Refusal):
             return key
         return await self.reads.booking(*key, secret=secret) or unknown("booking", booking)

@@ -6,25 +6,25 @@ is one query.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from typing import Any, Final, Self
 
-import msgspec
+from msgspec.structs import replace
 
 from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
 from holdfast.core import model
-from holdfast.core.model import OFFERED, WAITING, Instant, Offer, Tally
+from holdfast.core.model import WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import number_of
 from holdfast.core.refusals import Refusal, unknown
-from holdfast.core.room import placement
 from holdfast.core.view import View
 from holdfast.explain import explain
 from holdfast.inputs import KEY
+from holdfast.looks import Key, Looks
 from holdfast.numbers import DAY, ENTRIES_MAX, Entry, Numbers, Standing, figures
 from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals
 from holdfast.shapes import (
@@ -51,6 +51,7 @@ class Reads:
         self._clock = clock
         self._secret = secret
         self._moment: Reader | None = None
+        self._looks = Looks(self._look)
 
     def reader(self) -> Reader:
         """For reads of what is committed: by now, or at the moment that this looks at."""
@@ -128,17 +129,34 @@ class Reads:
                 view.openings[raw[0]] = rows.opening_of(raw)
 
     async def booking(self, pool_id: int, number: int, *, secret: bool = False) -> Booking | None:
-        """One booking. It is asked for very often: one query, but where the order of others decides, too."""
-        found = await self.reader().rows("read_booking_now", pool_id, number)
-        if not found:
-            return None
-        *row, config, used, before = found[0]
-        view, booking = View(rows.pool_of(config)), rows.booking_of(row)
-        view.tallies[booking.quota] = Tally(used or 0)
-        (shaped,) = self._shapes(view, [booking], [before or 0])
-        if shaped.placement == "open":
-            (shaped,) = await self.bookings_of(pool_id, [number])
-        return with_tokens(shaped, self._secret) if secret else shaped
+        """One booking. It is asked for very often: who asks at the same time is answered by the same look."""
+        if self._moment is None:
+            found = await self._looks.ask((pool_id, number))
+        else:
+            found = next(iter(await self.bookings_of(pool_id, [number])), None)
+        return with_tokens(found, self._secret) if found is not None and secret else found
+
+    async def _look(self, keys: Sequence[Key]) -> dict[Key, Booking]:
+        """Bookings of any pools, as they all were at one moment."""
+        pools: dict[int, list[Row]] = {}
+        found: dict[Key, Booking] = {}
+        async with self.at_one_moment() as one:
+            for row in await one.reader().each("bookings_by_number", keys):
+                pools.setdefault(row[0], []).append(row)
+            views = await one._views(list(pools)) if pools else {}
+            for pool_id, raw in pools.items():
+                shaped = await one._shaped(views[pool_id], raw)
+                found |= {(pool_id, row[1]): booking for row, booking in zip(raw, shaped, strict=True)}
+        return found
+
+    async def _views(self, pool_ids: list[int]) -> dict[int, View]:
+        tallies: dict[int, list[Row]] = {}
+        for row in await self.reader().rows("tallies", pool_ids):
+            tallies.setdefault(row[0], []).append(row)
+        return {
+            row[0]: _view_of(row, tallies.get(row[0], []))
+            for row in await self.reader().rows("pools_at", pool_ids)
+        }
 
     async def _shaped(self, view: View, raw: Sequence[Row], *, before: int | None = None) -> list[Booking]:
         """Bookings as they are shown. With `before` they are a stretch of the line, behind so many others."""
@@ -167,26 +185,21 @@ class Reads:
         return {place: before for _, place, before in found}
 
     async def _placed(self, view: View, shaped: list[Booking]) -> list[Booking]:
-        """Correct the placement where a quota overflows into the open share: the order decides."""
-        keys = [ids.booking_number(it.id) for it in shaped if it.placement == "open"]
-        numbers = [key[1] for key in keys if key is not None]
-        if not numbers:
-            return shaped
-        reader, b = self.reader(), view.bookings[numbers[0]]
-        if len(numbers) == 1:
-            found = await reader.rows("seats_ahead", view.pool.id, b.quota, b.arrival, b.number)
-            ahead = {b.number: found[0][0]}
-        else:
-            ahead = dict(await reader.rows("seats_ahead_of_some", view.pool.id, numbers))  # type: ignore[arg-type]
-        return [self._corrected(view, it, ahead) for it in shaped]
-
-    def _corrected(self, view: View, booking: Booking, ahead: Mapping[int, int]) -> Booking:
-        key, quota = ids.booking_number(booking.id), view.pool.quota(booking.quota)
-        if key is None or quota is None or key[1] not in ahead:
-            return booking
-        b = view.bookings[key[1]]
-        taken = b.offer_quantity if b.state == OFFERED else b.quantity
-        return msgspec.structs.replace(booking, placement=placement(quota, ahead[key[1]], taken))
+        """Correct the placement where a quota overflows into the open share: who came last is there."""
+        last: set[str] = set()
+        for key in {it.quota for it in shaped if it.placement == "open"}:
+            quota = view.pool.quota(key)
+            assert quota is not None
+            assert quota.size is not None
+            over = view.tallies[key].used - quota.size
+            for number, seats in await self.reader().rows("last_taken", view.pool.id, key, over):
+                if over > 0:
+                    last.add(ids.booking_text(view.pool.id, number))
+                over -= seats
+        return [
+            replace(it, placement="quota") if it.placement == "open" and it.id not in last else it
+            for it in shaped
+        ]
 
     async def bookings(
         self, pool_id: int, state: str | None, party: str | None, after: int, limit: int

@@ -44,8 +44,8 @@ async def test_what_the_loop_has_just_taken_is_waited_for(
     """A test clock that moved has taken along what was due, whoever sends it."""
     take, taken, go_on = post.outbox._take, asyncio.Event(), asyncio.Event()
 
-    async def slow_take(most: int) -> list[Row]:
-        rows = await take(most)
+    async def slow_take(*asked: int) -> list[Row]:
+        rows = await take(*asked)
         if asyncio.current_task() is post.outbox._task:
             taken.set()
             await go_on.wait()

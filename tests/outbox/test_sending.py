@@ -236,7 +236,7 @@ async def test_who_was_too_slow_does_not_undo_what_another_has_marked(post: Post
     await post.hf.advance(seconds=121)
     assert await Outbox(post.hf, settings_for(post.mail)).send_due() == 1
     post.mail.at_data = "451 4.3.0 not now"
-    await post.outbox._send(row)
+    await post.outbox._send(post.hf.store.reader(), row)
     assert await post.states("chair") == [("confirmed", "sent")]
 
 

@@ -30,6 +30,7 @@ def environment(language: str) -> Environment:
         loader=ChoiceLoader([PackageLoader("holdfast.console"), PackageLoader("holdfast.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         extensions=["jinja2.ext.i18n"],
         trim_blocks=True,
         lstrip_blocks=True,

@@ -11,6 +11,7 @@ from typing import Final
 
 ALPHABET: Final = "23456789ABCDEFGHJKLMNPQRSTUVWXY"
 _TRIPLES: Final = [a + b + c for a in ALPHABET for b in ALPHABET for c in ALPHABET]
+_VALUES: Final = {triple: value for value, triple in enumerate(_TRIPLES)}
 _HALF: Final = len(_TRIPLES)
 _SPREAD: Final = 0x2545F491
 _MASK: Final = 0x3FFFFFFFFFF
@@ -29,7 +30,7 @@ def reference(pool_id: int, number: int) -> str:
 
 def number_of(pool_id: int, text: str) -> int | None:
     """The number that this reference stands for in a pool; None if it is no reference."""
-    left, right = _value(text[:3]), _value(text[3:])
+    left, right = _VALUES.get(text[:3]), _VALUES.get(text[3:])
     if left is None or right is None:
         return None
     for key in reversed(_keys(pool_id)):
@@ -51,10 +52,3 @@ def _keys(pool_id: int) -> tuple[int, ...]:
         key = (key ^ (key >> 29)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
         keys.append((key ^ (key >> 32)) & _MASK)
     return tuple(keys)
-
-
-def _value(triple: str) -> int | None:
-    if len(triple) != 3 or any(letter not in ALPHABET for letter in triple):
-        return None
-    first, second, third = (ALPHABET.index(letter) for letter in triple)
-    return (first * len(ALPHABET) + second) * len(ALPHABET) + third

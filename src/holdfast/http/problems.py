@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast.core.refusals import CODES, Refusal
-from holdfast.errors import Busy, Closing, HoldfastError, OutcomeUnknown, Unavailable
+from holdfast.errors import Busy, Closing, Crowded, HoldfastError, OutcomeUnknown, Unavailable
 from holdfast.http.instants import in_utc
 
 MEDIA_TYPE: Final = b"application/problem+json"
@@ -128,6 +128,10 @@ def of_error(error: HoldfastError) -> Problem:
         return Problem("outcome_unknown", detail, None, facts, headers)
     if isinstance(error, Closing):
         return Problem("unavailable", "This process is being stopped. Ask again.", None, facts, headers)
+    if isinstance(error, Crowded):
+        facts, headers = {"retry_after_s": error.retry_after_s}, retry_after(error.retry_after_s)
+        detail = f"More people ask than can be answered in time. Ask again in {error.retry_after_s} s."
+        return Problem("unavailable", detail, None, facts, headers)
     if isinstance(error, Busy):
         return Problem("unavailable", "This pool is busy just now. Ask again.", None, facts, headers)
     if isinstance(error, Unavailable):

@@ -19,6 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from holdfast.http import heads, logs
 from holdfast.http.components import components_of
+from holdfast.http.corked import corked
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
 from holdfast.tracing import from_environment
@@ -99,7 +100,7 @@ async def serve_it(service: Service) -> None:
         _with_origins(service, settings),
         host=settings.host,
         port=settings.port,
-        http=heads.Protocol,
+        http=corked(heads.Protocol),
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -36,6 +36,7 @@ from holdfast.http import (
     health,
     keeping,
     keys,
+    logs,
     looking_back,
     members,
     messages,
@@ -119,6 +120,7 @@ class Service:
         self._per_address = Buckets(settings.rate_per_address, settings.burst_per_address)
         self._orgs: OrderedDict[str, Holdfast] = OrderedDict()
         self._in_flight: set[tuple[str, str]] = set()
+        self._request_log = logs.request_log()
         self._router = Router(self._routes(), redirect_slashes=False, default=_nothing_here)
 
     # Running.
@@ -185,6 +187,8 @@ class Service:
                 component = make(hf)
                 await component.start()
                 stack.push_async_callback(component.close)
+            hf.engine.lane.most = self.settings.commands_max or None
+            hf.engine.lane.most_of_pool = self.settings.commands_max * 3 // 4 or None
             self.hf = hf
             try:
                 yield
@@ -276,19 +280,8 @@ class Service:
 
     def _note(self, visit: Visit, took_s: float) -> None:
         self.metrics.visited(visit, took_s)
-        if log.isEnabledFor(logging.INFO):
-            facts = {
-                "request_id": visit.request_id,
-                "method": visit.method,
-                "operation": visit.operation,
-                "status": visit.status,
-                "code": visit.code,
-                "ms": round(took_s * 1000, 2),
-                "key": visit.key,
-                "org": visit.org,
-                "address": visit.address,
-            }
-            log.info("request", extra=facts)
+        if self._request_log is not None:
+            self._request_log.note(visit, took_s)
 
     def _routes(self) -> list[Route]:
         paths: dict[str, dict[str, Operation]] = {}

@@ -26,6 +26,8 @@ class Settings:
     burst_per_address: int = 500
     holds_per_address_max: int = 20
     holds_per_party_max: int = 10
+    commands_max: int = 4_000
+    """How many commands may wait at once, three quarters of them for one pool; others hear 503 at once."""
     streams_max: int = 1_000
     page_streams_max: int = 2_000
     page_streams_per_address_max: int = 50

@@ -36,6 +36,7 @@ def environment(language: str) -> ImmutableSandboxedEnvironment:
         loader=PackageLoader("holdfast.messages"),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
+        auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
     env.policies["ext.i18n.trimmed"] = True

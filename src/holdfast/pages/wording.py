@@ -17,6 +17,7 @@ def environment(language: str) -> Environment:
         loader=PackageLoader("holdfast.pages"),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         extensions=["jinja2.ext.i18n"],
         trim_blocks=True,
         lstrip_blocks=True,

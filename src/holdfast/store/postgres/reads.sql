@@ -32,24 +32,19 @@ SELECT {booking},
             AS block) END
 FROM bookings WHERE bookings.pool_id = $1 AND bookings.number = $2;
 
+-- name: pools_at
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
+WHERE id = ANY($1);
+
 -- name: pools_of_org
 -- The pools of an org, with how many bookings each has had.
 SELECT id, numbers FROM pools WHERE org = $1;
 
--- name: seats_ahead
--- The seats taken in a quota by those who come before a place in the order.
-SELECT coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END), 0)::bigint
+-- name: last_taken
+-- Those who came last of who has seats in a quota, the last first, with their seats.
+SELECT number, CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END
 FROM bookings WHERE pool_id = $1 AND quota = $2 AND state IN ('offered', 'held', 'confirmed')
-    AND (arrival, number) < ($3, $4);
-
--- name: seats_ahead_of_some
--- Of some bookings, the seats taken in their quota by those who come before them in the order.
-SELECT number, before FROM (
-    SELECT number, coalesce(sum(CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END) OVER (
-        PARTITION BY quota ORDER BY arrival, number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-        0)::bigint AS before
-    FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed')) AS ordered
-WHERE number = ANY($2::bigint[]);
+ORDER BY arrival DESC, number DESC LIMIT $3;
 
 -- name: read_line
 SELECT {booking}

@@ -1,0 +1,102 @@
+"""The services under measurement, each a process of its own; all of them stand ready while one is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from holdfast import Holdfast
+from holdfast.keys import ApiKey, Keys
+from testbed.ports import free_port
+
+_PATIENCE_S = 60.0
+
+
+@dataclass(slots=True)
+class Contender:
+    """A service that runs; `key` lets one in, where one is asked for."""
+
+    ports: list[int]
+    pids: list[int]
+    key: str = ""
+    database: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def memory_mb(self) -> float:
+        """The most that any of its processes has ever had in memory."""
+        peaks = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()) for pid in self.pids]
+        return max(int(found[1]) / 1024 for found in peaks if found)
+
+
+@asynccontextmanager
+async def running(*command: str, port: int, **environment: str) -> AsyncIterator[int]:
+    """A service as a process; its number. It is asked to end, and waited for."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *command, env=os.environ | environment, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        await _answers(port, process)
+        yield process.pid
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def _answers(port: int, process: asyncio.subprocess.Process) -> None:
+    give_up_at = asyncio.get_running_loop().time() + _PATIENCE_S
+    while asyncio.get_running_loop().time() < give_up_at:
+        if process.returncode is not None:
+            raise RuntimeError(f"the service ended with {process.returncode}")
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.05)
+            continue
+        writer.write(b"GET /readyz HTTP/1.1\r\nhost: holdfast\r\nconnection: close\r\n\r\n")
+        status = (await reader.readline())[9:12]
+        writer.close()
+        if status in (b"200", b"404"):
+            return
+        await asyncio.sleep(0.05)
+    raise TimeoutError("the service did not come up")
+
+
+@asynccontextmanager
+async def usual(design: str, database: str = "", in_queue: int = 0) -> AsyncIterator[Contender]:
+    """One of the usual designs, or the framework alone."""
+    port = free_port()
+    flags = ["--port", str(port), "--database", database, "--in-queue", str(in_queue)]
+    async with running("-m", "bench.http.usual", design, *flags, port=port) as pid:
+        yield Contender([port], [pid])
+
+
+@asynccontextmanager
+async def holdfast(
+    database: str | None = None, processes: int = 1, **environment: str
+) -> AsyncIterator[Contender]:
+    """Our service as it is delivered: with its access log, its limits, its outbox."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory(prefix="holdfast-bench-"))
+        url = database or f"sqlite:///{folder}/bench.db"
+        async with Holdfast.open(url, ticker=False) as hf:
+            made = await Keys(hf.store, hf.clock, hf.secret).create("default", "admin", "bench")
+            assert isinstance(made, ApiKey)
+            assert made.secret is not None
+        contender = Contender([], [], made.secret, url)
+        for _ in range(processes):
+            port = free_port()
+            flags = ["-m", "holdfast", "serve", "--port", str(port), "--database", url]
+            contender.pids.append(await stack.enter_async_context(running(*flags, port=port, **environment)))
+            contender.ports.append(port)
+        yield contender

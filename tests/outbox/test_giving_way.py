@@ -1,0 +1,79 @@
+"""Messages give way to people while many ask, and are looked up together where they are alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast import granted
+from holdfast.outbox import Outbox
+from holdfast.outbox.loop import _BUSY, _FEW
+from tests.notifiers.servers import Receiver
+from tests.outbox.conftest import Post, settings_for
+from tests.patience import until
+
+
+async def signed_up(post: Post, number: int) -> None:
+    for n in range(number):
+        await post.book("chair", f"P{n:02}")
+
+
+async def test_while_many_commands_wait_messages_go_out_a_few_at_a_time(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await signed_up(post, 31)
+    taken: list[int] = []
+    outbox = Outbox(post.hf, settings_for(post.mail))
+    plain = outbox._take_in_hand
+
+    async def take(*most: Any) -> int:
+        taken.append(await plain(*most))
+        return taken[-1]
+
+    monkeypatch.setattr(outbox, "_take_in_hand", take)
+    lane = post.hf.engine.lane
+    lane.accepted += _BUSY
+    await outbox.start()
+    try:
+        await until(lambda: len(post.mail.letters) == 30)
+    finally:
+        lane.accepted -= _BUSY
+        await outbox.close()
+    assert max(taken) == _FEW
+    assert sum(taken) == 30
+
+
+async def test_with_nobody_waiting_they_go_out_all_at_once(post: Post) -> None:
+    await signed_up(post, 25)
+    assert await post.outbox._take_in_hand() == 24
+    await post.outbox.send_due()
+
+
+async def test_what_is_the_same_for_all_of_a_take_is_read_once(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await signed_up(post, 11)
+    asked: list[str] = []
+    kind = type(post.hf.store.reader())
+    plain = kind.rows
+
+    async def rows(self: Any, name: str, *values: Any) -> Any:
+        asked.append(name)
+        return await plain(self, name, *values)
+
+    monkeypatch.setattr(kind, "rows", rows)
+    assert await post.outbox.send_due() == 10
+    assert [asked.count(it) for it in ("templates_of", "webhooks_of", "pool_configs")] == [1, 1, 1]
+
+
+async def test_a_webhook_that_was_added_just_now_is_told(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    await signed_up(post, 2)
+    assert await post.outbox.send_due() == 1
+    granted(await post.hf.add_webhook(hook.url))
+    await post.book("chair", "Zoe")
+    assert await post.outbox.send_due() == 1
+    assert len(hook.received) == 1
