@@ -72,7 +72,7 @@ class FaultyStore:
     @asynccontextmanager
     async def snapshot(self, *, long: bool = False) -> AsyncIterator[Snapshot]:
         async with self.inner.snapshot(long=long) as found:
-            yield found
+            yield FaultySnapshot(self, found)
 
     async def open(self) -> None:
         await self.inner.open()
@@ -112,6 +112,15 @@ class FaultyReader:
         if self._store.faults.strikes("read failed", 0.3):
             raise Unavailable("made up: the connection was lost")
         await self._store.alive()
+
+
+class FaultySnapshot(FaultyReader):
+    def __init__(self, store: FaultyStore, inner: Snapshot) -> None:
+        super().__init__(store, inner)
+        self._whole = inner
+
+    def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
+        return self._whole.stream(name, *values)
 
 
 class FaultyTransaction:
