@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Booking, Holdfast, granted
 
-SEATS = 50
+SEATS = 90
 QUOTAS = ("main", "chairs")
 
 Read = Callable[[], Awaitable[Any]]
