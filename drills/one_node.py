@@ -136,6 +136,16 @@ def make_keys(url: str) -> dict[str, str]:
     return asyncio.run(make())
 
 
+def end_when_told() -> None:
+    """Have SIGTERM end a drill as Ctrl-C does, so that what it has started is stopped."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+
+
 @contextmanager
 def node(store: str, *flags: str, **environment: str) -> Iterator[tuple[Node, Sink, dict[str, str]]]:
     """A running service on a database of its own, where its mail goes, and its keys by role."""

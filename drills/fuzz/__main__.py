@@ -12,6 +12,7 @@ from drills.evidence import record
 from drills.fuzz import commands, documented, rounds
 from drills.fuzz.judge import Fault
 from drills.fuzz.rounds import Done
+from drills.one_node import end_when_told
 
 STORES = ("sqlite", "postgres")
 ROUNDS = 4
@@ -42,7 +43,7 @@ def main() -> int:
     stores = [said.store] if said.store else list(STORES)
     each = said.requests // len(stores)
     asked = [(store, said.seed, each, said.round) for store in stores]
-    with ProcessPoolExecutor(len(stores)) as beside:
+    with ProcessPoolExecutor(len(stores), initializer=end_when_told) as beside:
         played = list(beside.map(_play, asked))
     for it in played:
         _tell(it)

@@ -123,7 +123,7 @@ class Asking:
         return asked
 
     def _body(self, content: Any, dice: Random, wild: int) -> bytes:
-        if "example" in content and dice.random() < 0.15:
+        if "example" in content and dice.random() < 0.4:
             value = content["example"]
         else:
             value = self._shapes.right(content["schema"], dice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from drills.one_node import end_when_told
 from drills.soak import page
 from drills.soak.run import MIB, Soaked, soak
 
@@ -19,6 +20,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", action="store_true", help="write the evidence of a short run, too")
     said = parser.parse_args()
+    end_when_told()
     done = soak(said.store, said.minutes, said.rate, said.seed)
     tell(done)
     if said.record or said.minutes >= FULL_MINUTES:
