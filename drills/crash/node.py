@@ -27,9 +27,10 @@ class Node:
         self.base = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"node-{self.port}.log"
         self._url = url
-        # Whoever starts again and again would rather not compile each time.
-        self._environment = {**os.environ, **environment, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        self._environment = {**os.environ, **environment}
+        if self._environment.pop("PYTHONDONTWRITEBYTECODE", None):
+            # Whoever starts again and again would rather not compile each time.
+            self._environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -61,10 +62,10 @@ class Node:
         await until(serves)
 
 
-async def until(fact: Any) -> None:
+async def until(fact: Any, patience_s: float = PATIENCE_S) -> None:
     """Waits for the very fact."""
     loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + PATIENCE_S
+    give_up_at = loop.time() + patience_s
     while not await fact():
         assert loop.time() < give_up_at, f"it never came true: {fact}"
         await asyncio.sleep(PAUSE_S)

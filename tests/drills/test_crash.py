@@ -16,8 +16,8 @@ from drills.crash.run import Outcome, Plan, drill
 from drills.crash.tables import Message
 from testbed.postgres import fresh_database
 
-CLIENTS = 12
-ANSWERS = 20
+CLIENTS = 8
+ANSWERS = 10
 
 
 def plan(url: str, folder: Path, nodes: int = 1) -> Plan:
