@@ -80,6 +80,10 @@ def sim(arguments: list[str]) -> int:
     return call(PYTHON, "-m", "sim", *arguments)
 
 
+def crash(arguments: list[str]) -> int:
+    return call(PYTHON, "-m", "drills.crash", *arguments)
+
+
 def guarantees(arguments: list[str]) -> int:
     """Runs what shows the guarantees, and writes their page. `guarantees --page` only writes it."""
     return call(PYTHON, "-m", "testbed.guarantees", *arguments)
@@ -130,6 +134,7 @@ COMMANDS = {
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),
+    "crash": Command(crash, "dev", "kill the service under load with -9, fifty times on each store"),
     "guarantees": Command(guarantees, "dev", "run what shows the guarantees, and write docs/guarantees.md"),
     "fuzz": Command(
         fuzz, "dev", "ask for what nobody should ask, 100,000 times: fuzz [--requests N] [--seed N]"

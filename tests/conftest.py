@@ -55,6 +55,7 @@ ORDER = [
     "deploy",
     "guarantees",
     "http",
+    "drills",
     "console",
     "cli",
     "core",
