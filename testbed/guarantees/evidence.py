@@ -30,8 +30,9 @@ class Drill:
 
 @dataclass(slots=True)
 class Ran:
-    """A test in all its variants: how many ran, how many passed, and which databases were behind it."""
+    """A test in all its variants: when, how many ran and passed, and which databases were behind it."""
 
+    date: str = ""
     runs: int = 0
     passed: int = 0
     services: list[str] = field(default_factory=list)
@@ -44,9 +45,8 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One run of all the tests that show a guarantee."""
+    """How the tests that show a guarantee ended, each the last time it ran."""
 
-    date: str
     versions: dict[str, str]
     tests: dict[str, Ran]
 
@@ -71,14 +71,17 @@ def read_drills(root: Path = EVIDENCE) -> list[Drill]:
     return [Drill(**_read(path)) for path in paths]
 
 
-def write_results(results: Results, root: Path = EVIDENCE) -> None:
-    _write(root / TESTS, asdict(results))
+def write_results(results: Results, marked: set[str], root: Path = EVIDENCE) -> None:
+    """Keep what ran now, and beside it what ran before and is still marked."""
+    before = read_results(root).tests if (root / TESTS).exists() else {}
+    tests = {name: ran for name, ran in sorted({**before, **results.tests}.items()) if name in marked}
+    _write(root / TESTS, asdict(Results(results.versions, tests)))
 
 
 def read_results(root: Path = EVIDENCE) -> Results:
     found = _read(root / TESTS)
     tests = {name: Ran(**ran) for name, ran in found["tests"].items()}
-    return Results(found["date"], found["versions"], tests)
+    return Results(found["versions"], tests)
 
 
 def today() -> str:

@@ -89,10 +89,12 @@ def _summary(found: list[Case], results: Results) -> Iterator[str]:
     runs = sum(ran.runs for ran in results.tests.values())
     passed = sum(ran.passed for ran in results.tests.values())
     controls = sum(mark.control for case in found for mark in case.marks)
+    dates = sorted({ran.date for ran in results.tests.values()})
+    when = f"on {dates[-1]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}" if dates else "never"
     versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
     yield (
         f"**{proved} of {len(found)} rows are proved**, by {len(results.tests)} tests ({runs} runs, "
-        f"{passed} passed) and {controls} controls. Last run on {results.date} with {versions}.\n"
+        f"{passed} passed) and {controls} controls. Last run {when} with {versions}.\n"
     )
     for kind, heading in HEADINGS.items():
         yield f"| {heading.lower()} | proved | over |\n|---|---|---|"

@@ -16,7 +16,7 @@ import httpx2 as httpx
 import pytest
 
 from testbed.guarantees.evidence import Ran, Results, today, write_results
-from testbed.guarantees.marks import NAME
+from testbed.guarantees.marks import NAME, read_marks
 from testbed.postgres import find_binaries
 from tests.database import dialect_of
 from tests.http.server import STARTED
@@ -65,7 +65,7 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not self._leads:
             return
-        ran = self._tests.setdefault(report.nodeid.partition("[")[0], Ran())
+        ran = self._tests.setdefault(report.nodeid.partition("[")[0], Ran(today()))
         if report.when == "call":
             ran.runs += 1
             ran.passed += report.passed
@@ -79,7 +79,7 @@ class Recorder:
 
     def pytest_sessionfinish(self) -> None:
         if self._leads and self._tests:
-            write_results(Results(today(), _versions(), dict(sorted(self._tests.items()))))
+            write_results(Results(_versions(), self._tests), {mark.test for mark in read_marks()})
 
 
 def _databases(item: pytest.Item) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.guarantees.evidence import Drill, Ran, Results, read_drills, read_results, record
+from testbed.guarantees.evidence import Drill, Ran, Results, read_drills, read_results, record, write_results
 from testbed.guarantees.marks import Mark, read_marks
 from testbed.guarantees.page import PAGE, cases, current, page
 from testbed.guarantees.rows import Row, read_rows
@@ -19,9 +19,10 @@ MARKS = [
     Mark("fire.told", "All were told.", "tests/a.py::test_told"),
     Mark("fire", "Without water it burnt.", "tests/a.py::test_control", control=True),
 ]
-GOOD = Ran(2, 2, BOTH, BOTH)
-RESULTS = Results("2026-11-15", {"Python": "3"}, {mark.test: GOOD for mark in MARKS})
-DRILL = Drill("fire", "dev.py fire", "2026-11-15", "passed", ["fire"], ["It was put out."], {"fires": 1_000})
+DATE = "2026-11-15"
+GOOD = Ran(DATE, 2, 2, BOTH, BOTH)
+RESULTS = Results({"Python": "3"}, {mark.test: GOOD for mark in MARKS})
+DRILL = Drill("fire", "dev.py fire", DATE, "passed", ["fire"], ["It was put out."], {"fires": 1_000})
 
 
 def missing(marks: list[Mark] = MARKS, results: Results = RESULTS, drills: tuple[Drill, ...] = ()) -> str:
@@ -71,15 +72,15 @@ def test_a_row_that_misses_something_says_what() -> None:
     assert missing(MARKS[:1] + MARKS[2:]) == "nothing shows `fire.told` on the running service"
     assert missing(MARKS[:2]) == "no control takes the protection away"
     assert missing(results=replace(RESULTS, tests={})).count("did not pass") == 3
-    engine = with_ran("test_out", Ran(2, 2, [], BOTH))
+    engine = with_ran("test_out", Ran(DATE, 2, 2, [], BOTH))
     assert missing(results=engine) == "nothing shows `fire.out` on the running service"
-    one = with_ran("test_told", Ran(1, 1, ["sqlite"], ["sqlite"]))
+    one = with_ran("test_told", Ran(DATE, 1, 1, ["sqlite"], ["sqlite"]))
     assert missing(results=one) == "nothing shows `fire.told` over PostgreSQL"
     assert missing(drills=(replace(DRILL, outcome="failed"),)) == "the drill `fire` failed"
 
 
 def test_a_row_whose_tests_did_not_all_pass_is_shown_as_not_proved() -> None:
-    failed = with_ran("test_control", Ran(2, 1, BOTH, BOTH))
+    failed = with_ran("test_control", Ran(DATE, 2, 1, BOTH, BOTH))
     assert missing(results=failed) == "`tests/a.py::test_control` did not pass"
     shown = page(cases([ROW], MARKS, failed, []), failed, [])
     assert "0 of 1 rows are proved" in shown
@@ -103,6 +104,16 @@ def test_what_a_test_shows_is_read_from_its_source(tmp_path: Path) -> None:
         Mark("fire.out", "It was put out.", test),
         Mark("fire", "It burnt.", test, control=True),
     ]
+
+
+def test_what_runs_again_replaces_what_ran_before(tmp_path: Path) -> None:
+    marked = {"tests/a.py::test_out", "tests/a.py::test_told"}
+    write_results(RESULTS, {*RESULTS.tests}, tmp_path)
+    failed = Ran("2026-12-24", 1, 0)
+    write_results(Results({"Python": "4"}, {"tests/a.py::test_out": failed}), marked, tmp_path)
+    found = read_results(tmp_path)
+    assert found == Results({"Python": "4"}, {"tests/a.py::test_out": failed, "tests/a.py::test_told": GOOD})
+    assert "Last run from 2026-11-15 to 2026-12-24 with Python 4" in page([], found, [])
 
 
 def test_a_drill_is_kept_for_the_page(tmp_path: Path) -> None:

@@ -296,6 +296,9 @@ def test_a_smaller_pool_names_who_would_lose_their_place(admin: Client) -> None:
     assert admin.booking(bea["id"])["position"] == 1
 
 
+@pytest.mark.guarantee(
+    "mail-scanner.looking", "A hundred GETs and HEADs of an offer and its booking, then a claim: it works."
+)
 def test_looking_changes_nothing_however_often(admin: Client) -> None:
     """As mail scanners and previews do: all of the GETs and HEADs there are, fifty times."""
     admin.pool("looked-at")

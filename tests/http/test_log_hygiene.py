@@ -74,7 +74,8 @@ def heard(where: list[Any], count: int, town: Town) -> None:
 
 @pytest.mark.guarantee(
     "tokens.nowhere",
-    "A whole day of use with mail and webhooks writes no secret, no address and no name into the log.",
+    "People sign up, are told in every way, claim, and make mistakes, with the fullest log there is: no "
+    "secret, no address and no name is in it.",
 )
 def test_nothing_secret_is_logged_while_people_use_the_service(town: Town) -> None:
     server, admin = town.server, town.admin

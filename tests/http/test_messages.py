@@ -133,7 +133,7 @@ INNER = ("127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "169.254.169
 
 @pytest.mark.guarantee(
     "inner-address.refused",
-    "Loopback in seven spellings, link-local and private: neither taken nor, put there behind our back,"
+    "Loopback in five spellings, link-local and private: neither taken nor, put there behind our back,"
     " gone to.",
 )
 def test_a_webhook_to_an_inner_address_is_neither_made_nor_told(

@@ -177,7 +177,7 @@ def test_an_offer_that_is_held_first_leads_on_to_the_booking(admin: Client, visi
 
 @pytest.mark.guarantee(
     "mail-scanner.looking",
-    "The pages of an offer and a booking, opened again and again in every way, change nothing.",
+    "The pages of an offer and a booking, and every address that acts, asked by GET and HEAD: no change.",
 )
 def test_looking_changes_nothing_however_it_is_done(admin: Client, visitor: Visitor) -> None:
     ann, _, there = offered(admin, "scanned")
