@@ -120,6 +120,8 @@ async def test_a_host_that_was_overtaken_is_passed_over_though_it_says_that_it_c
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As an old primary does that wakes up after another was promoted: what it has to read is old."""
+    # Both answer, and however long that takes, one is asked after the other.
+    monkeypatch.setattr(hosts, "HEAD_START_S", FOR_EVER_S)
     told, timelines = [], {}
 
     async def timeline(connection: asyncpg.Connection) -> int | None:
