@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
 
 from drills.crash.run import Outcome
 from drills.crash.stores import play_on
+from testbed.guarantees import record
 
-EVIDENCE = Path(__file__).parent.parent.parent / "docs" / "evidence" / "crash.json"
 TIMES = 50
 
 
@@ -59,31 +55,27 @@ def tell(store: str, outcome: Outcome) -> str:
 
 
 def _record(outcomes: dict[str, Outcome], clients: int) -> None:
-    figures: dict[str, Any] = {"clients": clients}
+    figures: dict[str, int | float | str] = {"clients": clients}
     for store, outcome in outcomes.items():
         figures |= {f"{store}: killed, {what}": count for what, count in outcome.kills.items()}
         figures |= {f"{store}: {what}": count for what, count in outcome.figures.items()}
         figures[f"{store}: found wrong"] = len(outcome.wrong)
-    record = {
-        "drill": "crash",
-        "command": "python3 dev.py crash",
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "outcome": "failed" if any(it.wrong for it in outcomes.values()) else "passed",
-        "rows": ["killed", "database-crash", "retries"],
-        "shown": [
-            f"With {clients} clients at work, nodes were killed with -9 "
-            + " and ".join(f"{it.kills.total()} times on {store}" for store, it in outcomes.items())
-            + ", on postgres also the database server.",
+    times = " and ".join(f"{it.kills.total()} times on {store}" for store, it in outcomes.items())
+    record(
+        "crash",
+        "python3 dev.py crash",
+        passed=not any(it.wrong for it in outcomes.values()),
+        rows=["killed", "database-crash", "retries"],
+        shown=[
+            f"With {clients} clients at work, nodes or the database server were killed with -9 {times}.",
             "Every answered yes was there after each kill.",
             "Every request that lost its answer was settled by repeating it with its key.",
             "Asked again, all had the same answer, and no request had two effects.",
             "No message was lost, none came for what never happened, and doubled ones had the same id.",
             "Clients saw broken connections and 503, and nothing else that is not an answer.",
         ],
-        "figures": figures,
-    }
-    EVIDENCE.parent.mkdir(exist_ok=True)
-    EVIDENCE.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        figures=figures,
+    )
 
 
 if __name__ == "__main__":
