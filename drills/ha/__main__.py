@@ -50,10 +50,10 @@ def main() -> int:
     for number in range(said.times):
         report.say(f"run {number + 1} of {said.times}")
         failed = _run(lambda directory: _drill(directory, chosen, runs), said.keep)
+        if not said.only:
+            report.keep_evidence(runs, passed=not failed)
         if failed:
             return failed
-    if not said.only:
-        report.write_evidence(runs)
     return 0
 
 

@@ -24,8 +24,11 @@ _END_OF_LOG = "SELECT count(*), coalesce(string_agg(last, ',' ORDER BY pool_id),
 _END_OF_LOG += (
     "(SELECT pool_id, encode((array_agg(hash ORDER BY seq DESC))[1], 'hex') AS last FROM log GROUP BY 1) l"
 )
-_STUCK = "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND "
-_STUCK += "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '0.3 s'"
+# Who has been silent in a transaction that has locked pools.
+_STUCK = "SELECT a.pid FROM pg_stat_activity AS a JOIN pg_locks AS l ON l.pid = a.pid "
+_STUCK += "WHERE a.application_name = 'holdfast' AND a.state = 'idle in transaction' "
+_STUCK += "AND a.state_change < clock_timestamp() - interval '0.3 s' "
+_STUCK += "AND l.relation = 'pools'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock')"
 
 
 class Stuck(Exception):
@@ -123,7 +126,7 @@ class Cluster:
             raise Stuck(f"Patroni does not switch over: {answer.text}")
 
     async def has_stuck_transaction(self) -> bool:
-        """Whether somebody has been silent in a transaction: a node that runs never is for so long."""
+        """Whether somebody keeps a pool locked in silence: a node that runs never does for so long."""
         return bool(await self._ask(await self.must_lead(), _STUCK))
 
     async def all_told(self) -> bool:
