@@ -15,9 +15,9 @@ from testbed.postgres import (
     NOBODY,
     PostgresError,
     TemporaryPostgres,
-    _as_server_user,
-    _reachable,
+    as_server_user,
     find_binaries,
+    reachable,
 )
 from tests.patience import wait_until
 
@@ -34,11 +34,11 @@ class Standby(TemporaryPostgres):
         self.directory = directory = Path(tempfile.mkdtemp(prefix="holdfast-standby-"))
         if os.geteuid() == 0:
             os.chown(directory, NOBODY, NOBODY)
-        self._bin = _reachable(find_binaries(), directory)
+        self._bin = reachable(find_binaries(), directory)
         source = f"host=127.0.0.1 port={self._primary.port} user=postgres application_name={self.name}"
         command = [str(self._bin / "pg_basebackup"), "-d", source, "-D", str(directory / "data"), "-R"]
         made = subprocess.run(
-            [*command, "--checkpoint=fast", "--no-sync"], capture_output=True, text=True, **_as_server_user()
+            [*command, "--checkpoint=fast", "--no-sync"], capture_output=True, text=True, **as_server_user()
         )
         if made.returncode:
             raise PostgresError(f"pg_basebackup failed:\n{made.stderr}")
