@@ -144,7 +144,13 @@ _essences: Final = msgspec.json.Decoder(_Essence)
 
 def _is_new_hold(b: Booking) -> bool:
     is_new = b.state == HELD and b.updated_at == b.created_at and b.position is None
-    return is_new and b.offered_at is None and b.split_from is None
+    # One that was put back is as it was when it was new, but for the time that has passed.
+    return is_new and b.offered_at is None and b.split_from is None and b.seconds_left == _seconds_of(b)
+
+
+def _seconds_of(b: Booking) -> int:
+    assert b.expires_at is not None
+    return -(-(b.expires_at - b.created_at) // timedelta(seconds=1))
 
 
 def _essence(b: Booking) -> tuple[Any, ...]:

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from holdfast import granted
 from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.model import Party, Price
 from holdfast.shapes import Booking, total_of
+from tests.database import opened
 
 NOW = datetime(2026, 3, 7, 14, tzinfo=UTC)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
@@ -76,3 +78,13 @@ def test_a_hold_that_was_waited_for_is_told_again_too(party: Party, position: in
 
 def test_what_is_kept_is_short() -> None:
     assert len(encode_answer(hold(Party("ann"), 1, None, 900_000))) < 260
+
+
+async def test_a_hold_for_which_time_has_passed_is_kept_as_it_was_answered(database_url: str) -> None:
+    """One that was put back may look like a new one in all but that."""
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("chair", preset="checkout", quotas={"main": 1}))
+        held = granted(await hf.book("chair", "Ann"))
+    assert held.seconds_left is not None
+    later = replace(held, seconds_left=held.seconds_left - 60, edit_token=None)
+    assert decode_answer(encode_answer(later)) == later
