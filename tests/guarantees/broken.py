@@ -27,7 +27,7 @@ from holdfast.keeping import table
 from holdfast.outbox import loop
 from holdfast.pages import wording as pages
 from holdfast.store.postgres import store as postgres
-from holdfast.store.postgres.store import PostgresReader, PostgresTransaction
+from holdfast.store.postgres.store import PostgresReader, PostgresSnapshot, PostgresTransaction
 from holdfast.store.sqlite import store as sqlite
 from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from holdfast.ticker import Ticker
@@ -141,13 +141,19 @@ def scope() -> None:
         query = re.sub(r"\b(\w+\.)?org = (\?\d)", r"\2 = \2", sqlite.QUERIES[name])
         return connection.execute(query, [sqlite._plain(value) for value in values]).fetchall()
 
+    def unscoped(name: str) -> str:
+        return re.sub(r"\b(\w+\.)?org = (\$\d)", r"\2::text = \2::text", postgres.QUERIES[name])
+
     async def anybodys_elsewhere(_: Any, self: PostgresReader, name: str, *values: Any) -> Any:
-        query = re.sub(r"\b(\w+\.)?org = (\$\d)", r"\2::text = \2::text", postgres.QUERIES[name])
         async with self._pool.acquire() as connection:
-            return await connection.fetch(query, *values)
+            return await connection.fetch(unscoped(name), *values)
+
+    async def anybodys_at_one_moment(_: Any, self: PostgresSnapshot, name: str, *values: Any) -> Any:
+        return await self._connection.fetch(unscoped(name), *values)
 
     instead(sqlite, "_fetch", "no scope", anybodys)
     instead(PostgresReader, "rows", "no scope", anybodys_elsewhere)
+    instead(PostgresSnapshot, "rows", "no scope", anybodys_at_one_moment)
 
 
 def origin() -> None:
