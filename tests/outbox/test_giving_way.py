@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from holdfast import granted
 from holdfast.outbox import Outbox
+from holdfast.outbox.deliver import Deliverer
 from holdfast.outbox.loop import _BUSY, _FEW
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
@@ -42,6 +44,30 @@ async def test_while_many_commands_wait_messages_go_out_a_few_at_a_time(
         await outbox.close()
     assert max(taken) == _FEW
     assert sum(taken) == 30
+
+
+async def test_between_two_messages_whoever_asks_is_answered(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are taken at once: in one turn of the event loop at most one of them is worded."""
+    await signed_up(post, 21)
+    turns, worded = [0], list[int]()
+    plain = Deliverer.worded
+
+    def word(*asked: Any) -> Any:
+        worded.append(turns[0])
+        return plain(*asked)
+
+    async def count_turns() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(Deliverer, "worded", word)
+    counting = asyncio.create_task(count_turns())
+    assert await post.outbox.send_due() == 20
+    counting.cancel()
+    assert len(set(worded)) == len(worded) == 20
 
 
 async def test_with_nobody_waiting_they_go_out_all_at_once(post: Post) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.model import HELD, Instant
@@ -69,23 +70,32 @@ class Deliverer:
         self._settings = settings
         self._secret = secret
         self._observer = observer
+        self._one = asyncio.Lock()
 
     @property
     def reaches_people(self) -> bool:
         return bool({"email", "sms"} & set(self._notifiers))
 
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One message at a time is looked up and worded, and whoever asks us something comes in between."""
+        async with self._one:
+            await asyncio.sleep(0)
+            yield
+
     async def deliver(self, reader: Reader, row: Row, now: Instant) -> Try:
         """Tell everyone who has not been told yet, all at once: a slow one keeps nobody waiting."""
         settings = self._settings
-        notice = await gather(reader, row, settings.base_url, self._secret)
-        key, attempts = notice.key, row[8]
-        settled = {it[0]: it[1] for it in await reader.rows("deliveries_of", *key) if it[1] != "pending"}
-        if _is_moot(notice, now):
-            return Try(key, attempts, notice, [], settled)
-        found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)
-        overrides = {
-            (it[0], it[1], it[2]): it[3] for it in await reader.rows("templates_of", notice.pool.org)
-        }
+        async with self._turn():
+            notice = await gather(reader, row, settings.base_url, self._secret)
+            key, attempts = notice.key, row[8]
+            settled = {it[0]: it[1] for it in await reader.rows("deliveries_of", *key) if it[1] != "pending"}
+            if _is_moot(notice, now):
+                return Try(key, attempts, notice, [], settled)
+            found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)
+            overrides = {
+                (it[0], it[1], it[2]): it[3] for it in await reader.rows("templates_of", notice.pool.org)
+            }
         told = await asyncio.gather(
             *(self._tell(notice, it, overrides, now) for it in found if it.name not in settled)
         )
@@ -102,7 +112,8 @@ class Deliverer:
 
     async def _told(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Delivery:
         try:
-            message = self.worded(notice, target, overrides, now)
+            async with self._turn():
+                message = self.worded(notice, target, overrides, now)
             async with asyncio.timeout(_SEND_S):
                 await self._notifiers[target.notifier].send(message)
         except Permanent as error:
