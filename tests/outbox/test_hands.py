@@ -7,10 +7,12 @@ import asyncio
 import pytest
 
 from holdfast import granted
+from holdfast.notifiers.base import Outgoing
+from holdfast.outbox import Outbox
 from holdfast.outbox.loop import HANDS_MAX
 from holdfast.store.base import Row
 from tests.notifiers.servers import Receiver
-from tests.outbox.conftest import Post
+from tests.outbox.conftest import Post, settings_for
 from tests.patience import until
 
 
@@ -61,3 +63,32 @@ async def test_what_the_loop_has_just_taken_is_waited_for(
     await moved
     assert [it["X-Holdfast-Kind"] for it in post.mail.letters] == ["confirmed"]
     assert {state for _, state in await post.states("chair")} == {"sent"}
+
+
+async def test_what_comes_later_about_a_booking_is_told_later(post: Post) -> None:
+    """The first letter is slow, and the second is taken meanwhile: it waits for the first."""
+    told, go_on = list[str](), asyncio.Event()
+
+    class Slow:
+        async def send(self, message: Outgoing) -> None:
+            if message.kind == "joined":
+                await go_on.wait()
+            told.append(message.kind)
+
+    await post.book("chair", "Olga")
+    outbox = Outbox(post.hf, settings_for(post.mail), {"email": Slow(), "log": Slow()})
+    await outbox.start()
+    try:
+        ann = await post.book("chair", "Ann")
+        await until(lambda: len(outbox._in_hand) == 1)
+        granted(await post.hf.cancel(ann.id))
+        await until(lambda: len(outbox._in_hand) == 2)
+        # Whoever would not wait has been told by now.
+        for _ in range(500):
+            await asyncio.sleep(0)
+        go_on.set()
+        await until(lambda: len(told) == 2)
+    finally:
+        await outbox.close()
+    assert told == ["joined", "cancelled"]
+    assert outbox._latest == {}

@@ -51,6 +51,10 @@ _GIVE_WAY_S: Final = 0.04
 _DUE_MAX: Final = 256
 
 
+About = tuple[Any, ...]
+"""A booking by its pool and number; or, of what is about none, the message itself."""
+
+
 class Outbox:
     """Keeps the promise that what must be told gets told."""
 
@@ -72,6 +76,8 @@ class Outbox:
         self._woken = asyncio.Event()
         self._last_pool = _LOWEST
         self._in_hand: set[asyncio.Task[None]] = set()
+        # The last of them about each booking.
+        self._latest: dict[About, asyncio.Task[None]] = {}
         # How many of these each pool has.
         self._hands: Counter[int] = Counter()
         self._task: asyncio.Task[None] | None = None
@@ -127,11 +133,12 @@ class Outbox:
         async with self._taking:
             reader = Remembering(self._hf.store.reader())
             taken = await self._take(HANDS_MAX - len(self._in_hand), most)
-            for rows in _by_booking(taken):
-                task = asyncio.create_task(self._send_in_turn(reader, rows))
+            for about, rows in _by_booking(taken).items():
+                task = asyncio.create_task(self._send_in_turn(reader, rows, self._latest.get(about)))
                 self._in_hand.add(task)
+                self._latest[about] = task
                 self._hands[rows[0][0]] += 1
-                task.add_done_callback(partial(self._put_down, rows[0][0]))
+                task.add_done_callback(partial(self._put_down, about))
             return len(taken)
 
     async def _run(self) -> None:
@@ -163,8 +170,11 @@ class Outbox:
                 async with asyncio.timeout(wait_s):
                     await self._woken.wait()
 
-    def _put_down(self, pool_id: int, task: asyncio.Task[None]) -> None:
+    def _put_down(self, about: About, task: asyncio.Task[None]) -> None:
+        pool_id = about[0]
         self._in_hand.discard(task)
+        if self._latest.get(about) is task:
+            del self._latest[about]
         self._hands[pool_id] -= 1
         if not self._hands[pool_id]:
             del self._hands[pool_id]
@@ -211,14 +221,18 @@ class Outbox:
             pools = list(dict.fromkeys([*pools, *(row[0] for row in again)]))[:most]
         return pools
 
-    async def _send_in_turn(self, reader: Reader, rows: list[Row]) -> None:
+    async def _send_in_turn(
+        self, reader: Reader, rows: list[Row], earlier: asyncio.Task[None] | None
+    ) -> None:
         """Send what is about one booking in the order in which it happened, as long as it is ours to send."""
         loop = asyncio.get_running_loop()
         ours_until = loop.time() + self._lease / 2_000
+        if earlier is not None:
+            await asyncio.wait([earlier])
         for row in rows:
-            await self._send(reader, row, ours_until)
             if loop.time() >= ours_until:
                 return
+            await self._send(reader, row, ours_until)
 
     async def _send(self, reader: Reader, row: Row, ours_until: float = 0.0) -> None:
         try:
@@ -304,12 +318,12 @@ class _Noted(NamedTuple):
     deliveries: Sequence[Row]
 
 
-def _by_booking(taken: list[Row]) -> list[list[Row]]:
-    found: dict[tuple[Any, ...], list[Row]] = {}
+def _by_booking(taken: list[Row]) -> dict[About, list[Row]]:
+    found: dict[About, list[Row]] = {}
     for row in taken:
         # What is about no booking stands for itself.
         found.setdefault((row[0], row[5]) if row[5] is not None else tuple(row[:3]), []).append(row)
-    return list(found.values())
+    return found
 
 
 def _state(state: str, attempts: int) -> str:
