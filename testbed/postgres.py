@@ -163,7 +163,8 @@ def shared_server() -> Iterator[str]:
     if given:
         yield given
     else:
-        with TemporaryPostgres() as server:
+        # Nobody tidies up meanwhile: its transactions, too, would hold back what a watcher sees.
+        with TemporaryPostgres(settings={"autovacuum": "off"}) as server:
             yield server.url
 
 

@@ -19,8 +19,6 @@ from hypothesis import HealthCheck, Phase, settings
 
 from holdfast.config import make_store
 from testbed.postgres import (
-    URL_VARIABLE,
-    PostgresError,
     TemporaryPostgres,
     fresh_database,
     memory,
@@ -74,11 +72,6 @@ def pytest_configure(config: pytest.Config) -> None:
     place = memory()
     if place and PLACE_VARIABLE not in os.environ:
         patch.setenv(PLACE_VARIABLE, str(place))
-    if config.getoption("numprocesses", None) and URL_VARIABLE not in os.environ:
-        try:
-            patch.setenv(URL_VARIABLE, stack.enter_context(shared_server()))
-        except PostgresError as error:
-            raise pytest.UsageError(str(error)) from error
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -92,7 +85,7 @@ def _turn(item: pytest.Item) -> int:
 
 @pytest.fixture(scope="session")
 def postgres_server_url() -> Iterator[str]:
-    """The run's one PostgreSQL."""
+    """This worker's own PostgreSQL: what others have not ended yet would hold back what a watcher sees."""
     with shared_server() as url:
         yield url
 
