@@ -30,7 +30,7 @@ class Ask:
     headers: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """The request with places to fill in; braces that belong to it are doubled."""
+        """The head of the request, with places to fill in."""
         lines = [f"{self.method} {self.path} HTTP/1.1", "host: holdfast"]
         lines += [f"{name}: {value}" for name, value in self.headers.items()]
         if self.key:
@@ -53,7 +53,6 @@ class Order:
     """Whether the items are gone through again and again, or once."""
     pause_s: float = 0.0
     collect: bool = False
-    prefix: str = ""
 
 
 @dataclass(slots=True)
@@ -80,7 +79,7 @@ class Desk:
         """The next request; None when there is none."""
         if perf_counter() >= self.ends:
             return None
-        number = f"{self.order.prefix}{next(_numbers)}"
+        number = str(next(_numbers))
         item = ""
         if self.order.items:
             found = next(self._items, None)

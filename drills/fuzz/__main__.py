@@ -8,11 +8,11 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
-from drills.evidence import record
 from drills.fuzz import commands, documented, rounds
 from drills.fuzz.judge import Fault
 from drills.fuzz.rounds import Done
 from drills.one_node import end_when_told
+from testbed.guarantees import record
 
 STORES = ("sqlite", "postgres")
 ROUNDS = 4

@@ -6,9 +6,9 @@ import csv
 import json
 from pathlib import Path
 
-from drills import evidence
 from drills.soak.chart import Line, svg
 from drills.soak.run import MIB, Soaked, Window
+from testbed.guarantees.evidence import EVIDENCE, record
 
 NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 _HEADS = (
@@ -42,15 +42,15 @@ write-ahead log, and the time that answers take.
 
 def write(done: Soaked) -> None:
     """Keep what a run has shown, and write the page anew."""
-    evidence.PLACE.mkdir(parents=True, exist_ok=True)
-    with (evidence.PLACE / f"soak-{done.store}.csv").open("w", encoding="utf-8", newline="") as file:
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
+    with (EVIDENCE / f"soak-{done.store}.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEADS)
         writer.writerows(_row(window) for window in done.windows)
-    (evidence.PLACE / f"soak-{done.store}.svg").write_text(_chart(done), encoding="utf-8")
+    (EVIDENCE / f"soak-{done.store}.svg").write_text(_chart(done), encoding="utf-8")
     _record(done)
-    page = evidence.PLACE.parent / "concepts" / "long-run.md"
-    page.write_text(text(evidence.PLACE), encoding="utf-8")
+    page = EVIDENCE.parent / "concepts" / "long-run.md"
+    page.write_text(text(EVIDENCE), encoding="utf-8")
 
 
 def _row(window: Window) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _record(done: Soaked) -> None:
         f"Half of the answers took at most {first.p50_ms:.1f} ms at first, {last.p50_ms:.1f} ms at last.",
         *(["Afterwards `holdfast verify` found nothing."] if not done.faults else done.faults[:5]),
     ]
-    evidence.record(
+    record(
         f"soak-{done.store}",
         f"python3 dev.py soak --store {done.store}",
         passed=not done.faults,

@@ -103,10 +103,7 @@ class Reads:
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
         async with self.at_one_moment() as one:
             found = await one.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
-            tallies: dict[int, list[Row]] = {}
-            for row in await one.reader().rows("tallies", [row[0] for row in found]) if found else ():
-                tallies.setdefault(row[0], []).append(row)
-            views = [_view_of(row, tallies.get(row[0], [])) for row in found]
+            views = await one._views(found)
             for view in views:
                 await one._load_units(view)
         return [pool_shape(view, self._clock.now()) for view in views]
@@ -130,10 +127,8 @@ class Reads:
 
     async def booking(self, pool_id: int, number: int, *, secret: bool = False) -> Booking | None:
         """One booking. It is asked for very often: who asks at the same time is answered by the same look."""
-        if self._moment is None:
-            found = await self._looks.ask((pool_id, number))
-        else:
-            found = next(iter(await self.bookings_of(pool_id, [number])), None)
+        key = (pool_id, number)
+        found = await self._looks.ask(key) if self._moment is None else (await self._look([key])).get(key)
         return with_tokens(found, self._secret) if found is not None and secret else found
 
     async def _look(self, keys: Sequence[Key]) -> dict[Key, Booking]:
@@ -143,20 +138,18 @@ class Reads:
         async with self.at_one_moment() as one:
             for row in await one.reader().each("bookings_by_number", keys):
                 pools.setdefault(row[0], []).append(row)
-            views = await one._views(list(pools)) if pools else {}
-            for pool_id, raw in pools.items():
-                shaped = await one._shaped(views[pool_id], raw)
-                found |= {(pool_id, row[1]): booking for row, booking in zip(raw, shaped, strict=True)}
+            for view in await one._views(await one.reader().rows("pools_at", list(pools))):
+                raw = pools[view.pool.id]
+                shaped = await one._shaped(view, raw)
+                found |= {(row[0], row[1]): booking for row, booking in zip(raw, shaped, strict=True)}
         return found
 
-    async def _views(self, pool_ids: list[int]) -> dict[int, View]:
+    async def _views(self, pools: Sequence[Row]) -> list[View]:
+        """Views of pools that were read, with their tallies."""
         tallies: dict[int, list[Row]] = {}
-        for row in await self.reader().rows("tallies", pool_ids):
+        for row in await self.reader().rows("tallies", [row[0] for row in pools]) if pools else ():
             tallies.setdefault(row[0], []).append(row)
-        return {
-            row[0]: _view_of(row, tallies.get(row[0], []))
-            for row in await self.reader().rows("pools_at", pool_ids)
-        }
+        return [_view_of(row, tallies.get(row[0], [])) for row in pools]
 
     async def _shaped(self, view: View, raw: Sequence[Row], *, before: int | None = None) -> list[Booking]:
         """Bookings as they are shown. With `before` they are a stretch of the line, behind so many others."""
@@ -228,13 +221,8 @@ class Reads:
 
     async def bookings_at(self, keys: Sequence[tuple[int, int]]) -> list[Booking]:
         """Some bookings of any pools, by (pool, number), in this order; who is not there is left out."""
-        pools: dict[int, list[int]] = {}
-        for pool_id, number in keys:
-            pools.setdefault(pool_id, []).append(number)
-        async with self.at_one_moment() as one:
-            found = [it for pool_id, some in pools.items() for it in await one.bookings_of(pool_id, some)]
-        known = {ids.booking_number(it.id): it for it in found}
-        return [known[key] for key in keys if key in known]
+        found = await self._look(keys)
+        return [found[key] for key in keys if key in found]
 
     async def line(self, pool_id: int, after: int = 0, limit: int = 100) -> list[Booking]:
         """The line from behind a position, in order."""
@@ -271,8 +259,9 @@ class Reads:
 
     async def lifetime_ends(self, pool_id: int, number: int) -> Instant:
         """Until when the party of a hold may extend it by itself."""
-        *row, config, _, _ = (await self.reader().rows("read_booking_now", pool_id, number))[0]
-        return lifetime_ends(rows.pool_of(config).policy, rows.booking_of(row))
+        async with self.at_one_moment() as one:
+            (row,) = await one.reader().each("bookings_by_number", [(pool_id, number)])
+            return lifetime_ends((await one.view(pool_id)).pool.policy, rows.booking_of(row))
 
     async def offer(self, pool_id: int, number: int, seq: int, org: str) -> Offer | None:
         """One offer of an org's booking, live or not."""

@@ -19,19 +19,6 @@ SELECT p.id, p.org, p.key, p.config, p.due_at, p.round, p.numbers, p.log_seq, p.
     q.pool_id, q.key, q.used, q.waiting, q.offered, q.aside
 FROM pools AS p JOIN quotas AS q ON q.pool_id = p.id WHERE p.id = ?1;
 
--- name: read_booking_now
--- A booking, with its pool's config, what its quota has used, and, if it waits, how many wait before it.
-SELECT {booking},
-    (SELECT p.config FROM pools AS p WHERE p.id = ?1),
-    (SELECT q.used FROM quotas AS q WHERE q.pool_id = ?1 AND q.key = bookings.quota),
-    CASE WHEN bookings.state = 'waiting' THEN (
-        SELECT (SELECT coalesce(sum(b.count), 0) FROM line_blocks AS b WHERE b.pool_id = ?1 AND b.low < block.low)
-            + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting'
-                AND w.place >= block.low AND w.place < bookings.place)
-        FROM (SELECT low FROM line_blocks WHERE pool_id = ?1 AND low <= bookings.place ORDER BY low DESC LIMIT 1)
-            AS block) END
-FROM bookings WHERE bookings.pool_id = ?1 AND bookings.number = ?2;
-
 -- name: pools_at
 SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
 WHERE id IN (SELECT value FROM json_each(?1));
