@@ -117,8 +117,10 @@ async def test_a_slow_receiver_keeps_nobody_waiting(post: Post) -> None:
 
 
 async def test_without_a_mail_server_it_is_said_that_nobody_was_told(
-    post: Post, caplog: pytest.LogCaptureFixture
+    post: Post, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Nor is it put into words that nobody would read.
+    monkeypatch.delattr("holdfast.messages.letter.email")
     olga = await post.book("chair", "Olga")
     granted(await post.hf.confirm(olga.id))
     nothing_set_up = Outbox(post.hf, MessageSettings())

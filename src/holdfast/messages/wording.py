@@ -50,8 +50,9 @@ def say(language: str, name: str, block: str, variables: Mapping[str, Any]) -> s
     return "".join(template.blocks[block](template.new_context(dict(variables)))).strip()
 
 
-def word(language: str, block: str, **variables: Any) -> str:
-    """One of the words that letters share."""
+@lru_cache(2048)
+def word(language: str, block: str, **variables: str | int) -> str:
+    """One of the words that letters share. When everybody is written to, most of them are the same."""
     return say(language, "words", block, variables)
 
 
