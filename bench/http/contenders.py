@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,6 +18,7 @@ from holdfast.keys import ApiKey, Keys
 from testbed.ports import free_port
 
 _PATIENCE_S = 60.0
+_standing: set[int] = set()
 
 
 @dataclass(slots=True)
@@ -38,6 +40,12 @@ class Contender:
         return max(int(found[1]) / 1024 for found in peaks if found)
 
 
+def only(asked: Contender) -> None:
+    """The others stand still while one is asked: they may have letters to send of what they were asked before."""
+    for pid in _standing:
+        os.kill(pid, signal.SIGCONT if pid in asked.pids else signal.SIGSTOP)
+
+
 @asynccontextmanager
 async def running(*command: str, port: int, **environment: str) -> AsyncIterator[int]:
     """A service as a process; its number. It is asked to end, and waited for."""
@@ -46,9 +54,12 @@ async def running(*command: str, port: int, **environment: str) -> AsyncIterator
     )
     try:
         await _answers(port, process)
+        _standing.add(process.pid)
         yield process.pid
     finally:
+        _standing.discard(process.pid)
         if process.returncode is None:
+            process.send_signal(signal.SIGCONT)
             process.terminate()
         await process.wait()
 

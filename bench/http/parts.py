@@ -40,6 +40,7 @@ class Bench:
         self, ask: Ask, of: Contender, clients: int, *statuses: int, **more: object
     ) -> Callable[[], Awaitable[Run]]:
         async def run() -> Run:
+            contenders.only(of)
             order = Order(ask, of.ports, clients, self.seconds, **more)  # type: ignore[arg-type]
             (outcome,) = await self.generator.run(order)
             return outcome.all_were(*statuses).run
@@ -91,6 +92,19 @@ async def hot_event(bench: Bench) -> list[Figure]:
         await make_event(two, in_queue=1_000)
         for clients in (1, 64, 512):
             runs = await bench.compare(
+                f"looking where one stands, {clients} clients",
+                {
+                    "Holdfast": bench.ask(read(ours), ours, clients, 200, items=seen),
+                    "framework alone": bench.ask(read(ceiling), ceiling, clients, 200, items=seen),
+                },
+            )
+            share = 100 * runs["Holdfast"].per_s / runs["framework alone"].per_s
+            name = bench.name(f"looking where one stands, {clients} clients, against the framework alone")
+            figures.append(
+                Figure(name, share, "%") if clients == 1 else Figure.at_least(name, share, "%", 70.0)
+            )
+        for clients in (1, 64, 512):
+            runs = await bench.compare(
                 f"sign-ups for one event, {clients} clients",
                 {
                     "Holdfast": bench.ask(sign_up(ours), ours, clients, 201),
@@ -112,19 +126,6 @@ async def hot_event(bench: Bench) -> list[Figure]:
                 figures.append(
                     Figure.at_most(bench.name("sign-ups, 64 clients, p99 against p50"), slow, "×", 5.0)
                 )
-        for clients in (1, 64, 512):
-            runs = await bench.compare(
-                f"looking where one stands, {clients} clients",
-                {
-                    "Holdfast": bench.ask(read(ours), ours, clients, 200, items=seen),
-                    "framework alone": bench.ask(read(ceiling), ceiling, clients, 200, items=seen),
-                },
-            )
-            share = 100 * runs["Holdfast"].per_s / runs["framework alone"].per_s
-            name = bench.name(f"looking where one stands, {clients} clients, against the framework alone")
-            figures.append(
-                Figure(name, share, "%") if clients == 1 else Figure.at_least(name, share, "%", 70.0)
-            )
         figures += await _overload(bench, ours)
         bench.note(ours)
         bench.note(two)

@@ -73,9 +73,11 @@ async def _soaked(
     work = Work(it.port, keys, received.url, seed)
     await work.set_up()
     if not done.rate:
-        # What it can do at most, for a moment; of that, a share.
-        await work.run(10_000.0, time.monotonic() + CALIBRATE_S)
-        done.rate = max(1.0, SHARE * sum(work.seen.acts.values()) / CALIBRATE_S)
+        # What it can do at most, for a moment, until the last is told of it; of that, a share.
+        began = time.monotonic()
+        await work.run(10_000.0, began + CALIBRATE_S)
+        await _quiet(Watch(it))
+        done.rate = max(1.0, SHARE * sum(work.seen.acts.values()) / (time.monotonic() - began))
     work.seen = Seen()
     watch = Watch(it)
     print(f"{done.store}: {done.rate:.0f} acts a second for {done.minutes:g} minutes", flush=True)

@@ -134,13 +134,26 @@ ORDER BY quota, quantity, round, wants_key, place LIMIT $7;
 SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY place LIMIT $2;
 
 -- name: waiting_before
--- How many wait before each of some places: whole blocks, and the rest of one block.
-SELECT x.pool, x.place,
-    (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = x.pool AND b.low < block.low)::bigint
-    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = x.pool AND w.state = 'waiting'
-        AND w.place >= block.low AND w.place < x.place)
-FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, place) CROSS JOIN LATERAL (
-    SELECT low FROM line_blocks WHERE pool_id = x.pool AND low <= x.place ORDER BY low DESC LIMIT 1) AS block;
+-- How many wait before each of some places: whole blocks, and the rest of one block. Who is in the same block as
+-- another is counted from there, so that a crowd that looks where it stands goes through each block once.
+WITH asked AS (
+    SELECT x.pool, x.place,
+        (SELECT max(b.low) FROM line_blocks AS b WHERE b.pool_id = x.pool AND b.low <= x.place) AS low
+    FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, place)
+), stretches AS (
+    SELECT pool, place, low, coalesce(lag(place) OVER (PARTITION BY pool, low ORDER BY place), low) AS since
+    FROM asked
+), counted AS (
+    SELECT s.pool, s.place, s.low, (SELECT count(*) FROM bookings AS w WHERE w.pool_id = s.pool
+        AND w.state = 'waiting' AND w.place >= s.since AND w.place < s.place) AS here
+    FROM stretches AS s
+), blocks AS (
+    SELECT d.pool, d.low, (SELECT coalesce(sum(b.count), 0) FROM line_blocks AS b
+        WHERE b.pool_id = d.pool AND b.low < d.low) AS before
+    FROM (SELECT DISTINCT pool, low FROM asked) AS d
+)
+SELECT c.pool, c.place, (b.before + sum(c.here) OVER (PARTITION BY c.pool, c.low ORDER BY c.place))::bigint
+FROM counted AS c JOIN blocks AS b ON b.pool = c.pool AND b.low = c.low;
 
 -- name: units
 -- All units of a pool, with who has them; the free ones first, where there are more than can be looked at.

@@ -138,12 +138,24 @@ ORDER BY place LIMIT ?7;
 SELECT place FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place LIMIT ?2;
 
 -- name: waiting_before
--- How many wait before each of some places: whole blocks, and the rest of one block.
-SELECT ?1, ?2,
-    (SELECT coalesce(sum(count), 0) FROM line_blocks WHERE pool_id = ?1 AND low < block.low)
-    + (SELECT count(*) FROM bookings WHERE pool_id = ?1 AND state = 'waiting'
-        AND place >= block.low AND place < ?2)
-FROM (SELECT low FROM line_blocks WHERE pool_id = ?1 AND low <= ?2 ORDER BY low DESC LIMIT 1) AS block;
+-- How many wait before each of some places: whole blocks, and the rest of one block. Who is in the same block as
+-- another is counted from there, so that a crowd that looks where it stands goes through each block once.
+WITH asked AS (
+    SELECT x.place, (SELECT max(b.low) FROM line_blocks AS b WHERE b.pool_id = ?1 AND b.low <= x.place) AS low
+    FROM (SELECT value AS place FROM json_each(?2)) AS x
+), stretches AS (
+    SELECT place, low, coalesce(lag(place) OVER (PARTITION BY low ORDER BY place), low) AS since FROM asked
+), counted AS (
+    SELECT s.place, s.low, (SELECT count(*) FROM bookings AS w WHERE w.pool_id = ?1 AND w.state = 'waiting'
+        AND w.place >= s.since AND w.place < s.place) AS here
+    FROM stretches AS s
+), blocks AS (
+    SELECT d.low, (SELECT coalesce(sum(b.count), 0) FROM line_blocks AS b WHERE b.pool_id = ?1 AND b.low < d.low)
+        AS before
+    FROM (SELECT DISTINCT low FROM asked) AS d
+)
+SELECT ?1, c.place, b.before + sum(c.here) OVER (PARTITION BY c.low ORDER BY c.place)
+FROM counted AS c JOIN blocks AS b ON b.low = c.low;
 
 -- name: units
 -- All units of a pool, with who has them; the free ones first, where there are more than can be looked at.
