@@ -41,7 +41,7 @@ class Contender:
 
 
 def only(asked: Contender) -> None:
-    """The others stand still while one is asked: they may have letters to send of what they were asked before."""
+    """While one is asked the others stand still: they may have letters left to send."""
     for pid in _standing:
         os.kill(pid, signal.SIGCONT if pid in asked.pids else signal.SIGSTOP)
 
