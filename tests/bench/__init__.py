@@ -1,0 +1,1 @@
+"""What the benchmark measures, as ratios that a change must not spoil."""
