@@ -158,7 +158,7 @@ class Reads:
         counted = await self._waiting_before(view.pool.id, places) if before is None else {}
         ahead = iter([counted[place] for place in places] if before is None else range(before, 2**62))
         shaped = self._shapes(view, bookings, [next(ahead) if b.state == WAITING else 0 for b in bookings])
-        return await self._placed(view, shaped)
+        return await self._placed(view, bookings, shaped)
 
     def _shapes(self, view: View, bookings: Sequence[model.Booking], ahead: Sequence[int]) -> list[Booking]:
         """Bookings as they are shown, each with how many wait before it, if it waits."""
@@ -177,9 +177,11 @@ class Reads:
         found = await self.reader().each("waiting_before", keys)
         return {place: before for _, place, before in found}
 
-    async def _placed(self, view: View, shaped: list[Booking]) -> list[Booking]:
+    async def _placed(
+        self, view: View, bookings: Sequence[model.Booking], shaped: list[Booking]
+    ) -> list[Booking]:
         """Correct the placement where a quota overflows into the open share: who came last is there."""
-        last: set[str] = set()
+        last: set[int] = set()
         for key in {it.quota for it in shaped if it.placement == "open"}:
             quota = view.pool.quota(key)
             assert quota is not None
@@ -187,11 +189,11 @@ class Reads:
             over = view.tallies[key].used - quota.size
             for number, seats in await self.reader().rows("last_taken", view.pool.id, key, over):
                 if over > 0:
-                    last.add(ids.booking_text(view.pool.id, number))
+                    last.add(number)
                 over -= seats
         return [
-            replace(it, placement="quota") if it.placement == "open" and it.id not in last else it
-            for it in shaped
+            replace(it, placement="quota") if it.placement == "open" and b.number not in last else it
+            for b, it in zip(bookings, shaped, strict=True)
         ]
 
     async def bookings(
