@@ -276,8 +276,10 @@ class Batch:
                     await asyncio.sleep(0)
         except Need:
             return False
-        for loaded in self.changed:
-            self._memory.keep(loaded)
+        changed = self.changed
+        plain = self.writer.is_plain(changed)
+        for loaded in changed:
+            self._memory.keep(loaded, loaded.entered + len(loaded.view.added) if plain else 0)
         return True
 
     async def write_ahead(self) -> None:
@@ -287,7 +289,7 @@ class Batch:
         tx = await self._store.begin()
         try:
             if self.writer.is_plain(changed):
-                if not await tx.finish(self._seen, self.writer.plain_writes(changed)):
+                if not await tx.finish(self._seen, self.writer.writes_in_one(changed)):
                     raise Overtaken
             else:
                 await self._write_if_still_so(tx)

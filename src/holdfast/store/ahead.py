@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from holdfast.core import commands as c
 from holdfast.core.model import HELD, OFFERED, WAITING, Booking, Instant
+from holdfast.core.room import room
 from holdfast.store import rows
 from holdfast.store.base import Reader, Row, Seen
 from holdfast.store.loaded import Loaded, Memory
@@ -64,10 +65,9 @@ async def load_ahead(
         known = memory.last(pool_id)
         if known is None or (known.due_at is not None and known.due_at <= max(now, known.at)):
             return None
-        if any(tally.waiting for tally in known.tallies.values()):
-            # A line is kept in blocks that have to be looked at: too much for one statement.
-            return None
         found[pool_id] = known.loaded(now)
+        if not _line_stays(found[pool_id], commands[pool_id]):
+            return None
     numbers: dict[tuple[int, int], None] = {}
     parties: dict[tuple[int, str], None] = {}
     for pool_id, listed in commands.items():
@@ -91,6 +91,18 @@ async def load_ahead(
     if not all(_add(found[pool_id], booking) for pool_id, booking in [*in_hand, *rows_read]):
         return None
     return Ahead(found, [] if read_parties else list(parties))
+
+
+def _line_stays(loaded: Loaded, commands: list[c.Command]) -> bool:
+    """Whether people come to the end of the line at most: who stands in it is not known here."""
+    view, pool = loaded.view, loaded.view.pool
+    if not view.waiting:
+        return True
+    if pool.policy.priority_rules or not all(type(command) is c.Book for command in commands):
+        return False
+    asked = {command.quota for command in commands if type(command) is c.Book}
+    looked_at = [it for it in pool.quotas if it.key in asked or view.tallies[it.key].waiting]
+    return not any(room(view, it, loaded.now) for it in looked_at)
 
 
 def _add(loaded: Loaded, booking: Booking | None) -> bool:

@@ -52,6 +52,8 @@ class Loaded:
     tallies: dict[str, Tally] = field(default_factory=dict)
     seen_seq: int = 0
     seen_hash: bytes = b""
+    # How many have entered the line at its end since its blocks were last brought into shape.
+    entered: int = 0
 
     @property
     def changed(self) -> bool:
@@ -108,6 +110,7 @@ class Standing(NamedTuple):
     units: Mapping[str, Unit]
     openings: Mapping[int, Opening]
     tried: Mapping[tuple[int, int], bool]
+    entered: int
 
     def loaded(self, now: Instant) -> Loaded:
         """The pool as it is remembered, to decide on."""
@@ -116,6 +119,7 @@ class Standing(NamedTuple):
         )
         found.recall(self)
         found.expect_line()
+        found.entered = self.entered
         return found
 
 
@@ -143,8 +147,8 @@ class Memory:
             self.configs.clear()
         self.configs[pool.id] = (version, pool)
 
-    def keep(self, loaded: Loaded) -> None:
-        """Remember a pool as a batch has left it."""
+    def keep(self, loaded: Loaded, entered: int = 0) -> None:
+        """Remember a pool as a batch has left it, with so many in line whom no block was made for yet."""
         view = loaded.view
         if not view.units_whole:
             self._standings.pop(loaded.pool_id, None)
@@ -165,6 +169,7 @@ class Memory:
             units,
             openings,
             tried,
+            entered,
         )
 
     def forget(self, pool_id: int) -> None:

@@ -14,7 +14,7 @@ from holdfast.core.room import overflow
 from holdfast.core.work import Decision
 from holdfast.store import rows
 from holdfast.store.base import Transaction, Write
-from holdfast.store.blocks import LOWEST, Change, change_blocks
+from holdfast.store.blocks import LONG, LOWEST, Change, change_blocks
 from holdfast.store.loaded import Loaded, counters_of
 
 GENESIS: Final = bytes(32)
@@ -98,9 +98,13 @@ class Writer:
         await change_blocks(tx, _changes_of_line(pools))
 
     def is_plain(self, pools: Sequence[Loaded]) -> bool:
-        """Whether `plain_writes` are all there is to write."""
-        same = all(loaded.view.pool.version == loaded.config_version for loaded in pools)
-        return same and not _changes_of_line(pools)
+        """Whether `plain_writes` are all there is to write, but for those who enter the line at its end."""
+        return all(it.view.pool.version == it.config_version and grows_at_its_end(it) for it in pools)
+
+    def writes_in_one(self, pools: Sequence[Loaded]) -> list[Write]:
+        """All there is to write of a plain batch. Blocks are brought into shape another time."""
+        entered = [(it.pool_id, it.view.added[-1], len(it.view.added)) for it in pools if it.view.added]
+        return [*self.plain_writes(pools), *([Write("change_block", entered)] if entered else [])]
 
     def plain_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         """The bulk statements, in their order."""
@@ -245,6 +249,14 @@ def _changes_of_line(pools: Sequence[Loaded]) -> list[Change]:
     """The places that were entered and left."""
     changes = [(p.pool_id, place, 1) for p in pools for place in p.view.added]
     return changes + [(p.pool_id, place, -1) for p in pools for place in p.view.removed]
+
+
+def grows_at_its_end(loaded: Loaded) -> bool:
+    """Whether people come to the end of the line at most, and not so many that its last block gets long."""
+    view = loaded.view
+    if view.removed or not view.added:
+        return not view.removed
+    return view.added[0] > view.loaded_last_place and loaded.entered + len(view.added) <= LONG // 2
 
 
 def _alone(unit: Unit) -> Unit:

@@ -1,0 +1,125 @@
+"""Who comes to the end of a line is decided ahead, too; whatever else moves in a line is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast.store.blocks import LONG
+from tests.database import opened
+from tests.engine.looking import look, wrong
+from tests.engine.staging import nodes
+from tests.verified import assert_verified
+
+SEATS = 3
+
+
+async def make_full(hf: Holdfast, **more: Any) -> None:
+    """A pool without a seat left, and two in line."""
+    granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": SEATS}, **more))
+    for n in range(SEATS):
+        granted(await hf.book("class", f"early {n}", confirmed=True, by="staff"))
+    for n in range(2):
+        granted(await hf.book("class", f"waiting {n}"))
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with opened(database_url) as hf:
+        await make_full(hf)
+        yield hf
+    await assert_verified(database_url)
+
+
+async def went_ahead(hf: Holdfast, asked: Any) -> tuple[int, Any]:
+    before = hf.engine.batches_ahead
+    answer = await asked
+    return hf.engine.batches_ahead - before, answer
+
+
+async def test_who_comes_to_the_end_of_the_line_is_decided_ahead(hf: Holdfast) -> None:
+    for position in (3, 4, 5):
+        ahead, answer = await went_ahead(hf, hf.book("class", f"late {position}"))
+        assert (ahead, granted(answer).state, granted(answer).position) == (1, "waiting", position)
+
+
+async def test_a_seat_that_is_freed_goes_to_the_first_in_line(hf: Holdfast) -> None:
+    (first,) = granted(await hf.bookings("class", party="early 0"))
+    ahead, _ = await went_ahead(hf, hf.cancel(first.id))
+    assert ahead == 0
+    offered = granted(await hf.bookings("class", state="offered"))
+    assert [it.party.id for it in offered] == ["waiting 0"]
+    late = granted(await hf.book("class", "late"))
+    assert (late.state, late.position) == ("waiting", 2)
+
+
+async def test_who_has_priority_comes_before_others(database_url: str) -> None:
+    rules = [{"when": {"tag": "member"}, "add": 1}]
+    async with opened(database_url) as hf:
+        await make_full(hf, policy={"priority_rules": rules})
+        ahead, answer = await went_ahead(hf, hf.book("class", {"id": "ann", "tags": ["member"]}))
+        assert (ahead, granted(answer).position) == (0, 1)
+        assert granted(await hf.book("class", "bea")).position == 4
+    await assert_verified(database_url)
+
+
+async def test_blocks_stay_short_however_many_come(database_url: str) -> None:
+    async with opened(database_url) as hf:
+        await make_full(hf)
+        before = hf.engine.batches_ahead
+        for some in range(0, 1_500, 50):
+            answers = await asyncio.gather(*(hf.book("class", f"late {some + n}") for n in range(50)))
+            assert [granted(it).position for it in answers] == list(range(some + 3, some + 53))
+        assert hf.engine.batches_ahead - before > 20
+    counts = [count for _, _, count in (await look(database_url)).blocks]
+    assert sum(counts) == 1_502
+    assert len(counts) > 2
+    assert max(counts) <= LONG + LONG // 2
+    assert wrong(await look(database_url)) == []
+    await assert_verified(database_url)
+
+
+async def test_two_nodes_at_the_end_of_one_line(database_url: str) -> None:
+    """Each takes the line for as it left it; whoever finds it changed decides anew."""
+    async with nodes(database_url) as both:
+        await make_full(both[0])
+        granted(await both[1].book("class", "of the other"))
+        asked = [node.book("class", f"{n} of {at}") for n in range(40) for at, node in enumerate(both)]
+        answers = [granted(it) for it in await asyncio.gather(*asked)]
+        assert sorted(it.position or 0 for it in answers) == list(range(4, 84))
+    assert wrong(await look(database_url)) == []
+    await assert_verified(database_url)
+
+
+async def test_control_without_looking_at_the_log_two_stand_at_one_place(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with nodes(database_url) as (here, there):
+        await make_full(here)
+        granted(await there.book("class", "of the other"))
+        granted(await here.book("class", "ann"))
+        known = there.engine.memory.last(there._pools["class"])
+        assert known is not None
+        loaded = known.loaded(known.at)
+        assert loaded.view.waiting == 3, "it does not know of ann"
+        tx = await there.store.begin()
+        await tx.rollback()
+        # The place is taken, as the index of the line says: without the hash, that is what stops it.
+        said: list[str] = []
+
+        async def believe(self: Any, seen: Any, writes: Any) -> bool:
+            try:
+                for write in writes:
+                    await self.many(write.name, write.rows)
+            except Exception as error:
+                said.append(str(error))
+                raise
+            return True
+
+        monkeypatch.setattr(type(tx), "finish", believe)
+        assert granted(await there.book("class", "bea")).position == 5
+        assert said, "nobody noticed"
