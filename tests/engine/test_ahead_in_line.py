@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, granted
-from holdfast.store.blocks import LONG
+from holdfast.store.blocks import LATE, LONG
 from tests.database import opened
 from tests.engine.looking import look, wrong
 from tests.engine.staging import nodes
@@ -78,7 +78,7 @@ async def test_blocks_stay_short_however_many_come(database_url: str) -> None:
     counts = [count for _, _, count in (await look(database_url)).blocks]
     assert sum(counts) == 1_502
     assert len(counts) > 2
-    assert max(counts) <= LONG + LONG // 2
+    assert max(counts) <= LONG + LATE
     assert wrong(await look(database_url)) == []
     await assert_verified(database_url)
 

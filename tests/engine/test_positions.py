@@ -18,7 +18,7 @@ from holdfast.core import line
 from holdfast.store import blocks
 from tests.database import Ask, asking, opened
 
-LONG, SHORT, MERGED_MAX = 8, 2, 4
+LONG, SHORT, MERGED_MAX, LATE = 8, 2, 4, 3
 PRIORITIES = {
     "priority_rules": [{"when": {"tag": "honours"}, "add": 5}, {"when": {"tag": "late"}, "add": -5}],
 }
@@ -29,6 +29,7 @@ def tiny_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LONG", LONG)
     monkeypatch.setattr(blocks, "SHORT", SHORT)
     monkeypatch.setattr(blocks, "MERGED_MAX", MERGED_MAX)
+    monkeypatch.setattr(blocks, "LATE", LATE)
     monkeypatch.setattr(line, "GAP", 8)
 
 
@@ -121,7 +122,7 @@ class Changes:
             for low, after in zip(lows, [*lows[1:], 2**63], strict=True)
         ]
         assert [count for _, count in found] == counted
-        assert max(counted) <= LONG
+        assert max(counted) <= LONG + LATE
         self.done["most blocks"] = max(self.done["most blocks"], len(found))
 
 

@@ -2,6 +2,9 @@
 
 A place is not stored in its block, so a split touches only block rows, and a departure writes its own
 row and one block. The first block of a pool begins at the lowest place there is and always stays.
+
+Those who come to the end of a line are counted in its last block. Whether that has become too long is looked
+at after some of them: until then it is longer than the others, which costs a moment and nothing else.
 """
 
 from __future__ import annotations
@@ -15,8 +18,14 @@ LOWEST: Final = -(2**63)
 LONG: Final = 512
 SHORT: Final = 64
 MERGED_MAX: Final = 256
+LATE: Final = 256
 
 Change = tuple[int, int, int]
+
+
+def may_wait(entered: int) -> bool:
+    """Whether the last block need not be looked at after so many have come to the end of the line."""
+    return entered <= LATE
 
 
 async def change_blocks(tx: Transaction, changes: Sequence[Change]) -> None:

@@ -14,7 +14,7 @@ from holdfast.core.room import overflow
 from holdfast.core.work import Decision
 from holdfast.store import rows
 from holdfast.store.base import Transaction, Write
-from holdfast.store.blocks import LONG, LOWEST, Change, change_blocks
+from holdfast.store.blocks import LOWEST, Change, change_blocks, may_wait
 from holdfast.store.loaded import Loaded, counters_of
 
 GENESIS: Final = bytes(32)
@@ -256,7 +256,7 @@ def grows_at_its_end(loaded: Loaded) -> bool:
     view = loaded.view
     if view.removed or not view.added:
         return not view.removed
-    return view.added[0] > view.loaded_last_place and loaded.entered + len(view.added) <= LONG // 2
+    return view.added[0] > view.loaded_last_place and may_wait(loaded.entered + len(view.added))
 
 
 def _alone(unit: Unit) -> Unit:
