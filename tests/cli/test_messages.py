@@ -56,6 +56,23 @@ def test_what_is_due_is_sent_and_a_dead_letter_replayed(cli: Cli, monkeypatch: p
         cli(*wrong, code=2)
 
 
+def test_a_dead_letter_of_which_nothing_is_kept_is_not_replayed_for_ever(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(cli)
+    with mail_server() as server:
+        monkeypatch.setenv("HOLDFAST_SMTP_URL", server.url)
+        monkeypatch.setenv("HOLDFAST_MAIL_FROM", FROM)
+        server.answers["olga@example.org"] = "550 5.1.1 no such mailbox"
+        cli("outbox", "--once")
+        cli("person", "erase", "olga", "--cancel", "--yes")
+        cli.book("yoga", "Bea", "--confirmed", "--staff", "Eve", "--email", "bea@example.org")
+        server.answers["bea@example.org"] = "550 5.1.1 no such mailbox"
+        cli("outbox", "--once")
+        assert len(cli.json("message", "dead")) == 2
+        assert cli("message", "replay", "--all") == "1 message will be sent again."
+
+
 def test_words_are_shown_and_changed(cli: Cli) -> None:
     cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
     assert "Subject: Ein Platz für Sie" in cli("message", "preview", "offer", "--language", "de")

@@ -155,10 +155,13 @@ async def _replay_all(hf: Holdfast) -> list[records.MessageFate]:
     from holdfast.core.refusals import Refusal
 
     found: list[records.MessageFate] = []
+    after: str | None = None
     while True:
-        page = await hf.dead_letters(limit=1_000)
+        # From behind the last one: what is not kept any more cannot be sent again, and stays where it is.
+        page = await hf.dead_letters(after=after, limit=1_000)
         if isinstance(page, Refusal) or not page:
             return found
+        after = page[-1].id
         again = [await hf.replay(it.id) for it in page]
         found += [it for it in again if not isinstance(it, Refusal)]
 
