@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -103,3 +104,17 @@ async def test_a_full_disk_is_a_clear_error_and_nothing_is_half_done(sqlite_url:
         seated.append(granted(await hf.book("hall", f"space-{again}")).party.id)
     assert [b.party for b in bookings(await look(sqlite_url))] == seated
     await assert_verified(sqlite_url)
+
+
+async def test_what_connections_keep_in_memory_is_little(hf: Holdfast) -> None:
+    """However large the database grows, and however many have looked at it at the same time."""
+    store = hf.store
+    assert isinstance(store, stores.SqliteStore)
+    async with AsyncExitStack() as stack:
+        for _ in range(10):
+            await stack.enter_async_context(store.snapshot())
+    connections = [store._writer, store._reader, *store._snapshots]
+    kept = [it.execute("PRAGMA cache_size").fetchone()[0] for it in connections if it is not None]
+    assert len(kept) == 6
+    assert all(it < 0 for it in kept), "in KiB, not in pages of whatever size"
+    assert -sum(kept) <= 40 * 1024

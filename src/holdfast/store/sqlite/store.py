@@ -28,6 +28,9 @@ _LOOK_S: Final = 0.2
 _PAGE: Final = 1_000
 # To connect takes a thousand times as long as to look.
 _SNAPSHOTS_KEPT: Final = 4
+# Each connection keeps pages of its own until it has so many KiB of them, on top of what the system keeps.
+_WRITER_CACHE: Final = 16_384
+_READER_CACHE: Final = 4_096
 
 
 def _plain(value: Any) -> Any:
@@ -210,7 +213,7 @@ class SqliteStore:
             )
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(QUERIES["durable_commits"])
-            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE}")
             # A page that is hot is copied once for each checkpoint: fewer of them save work, and 16 MB of
             # log are still copied in a few hundredths of a second.
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -225,6 +228,7 @@ class SqliteStore:
 
     def _connect_to_read(self) -> sqlite3.Connection:
         connection = self._connect()
+        connection.execute(f"PRAGMA cache_size = -{_READER_CACHE}")
         connection.execute("PRAGMA query_only = ON")
         return connection
 
