@@ -15,6 +15,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "holdfast serve --database sqlite:///seats.db",
             "holdfast serve --host 0.0.0.0 --port 80 --database postgresql://localhost/holdfast",
+            "holdfast serve --share-port --database postgresql://localhost/holdfast",
         )
     )(serve)
 
@@ -26,6 +27,14 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", envvar="HOLDFAST_PORT", min=0, max=65535, help="Port to listen at.")
     ] = 8000,
+    share_port: Annotated[
+        bool,
+        typer.Option(
+            "--share-port",
+            envvar="HOLDFAST_SHARE_PORT",
+            help="Let several processes on one PostgreSQL listen at this port (Linux).",
+        ),
+    ] = False,
     database: Database = None,
     test_clock: Annotated[
         bool,
@@ -46,7 +55,11 @@ def serve(
     from holdfast.http.settings import Settings
 
     try:
-        run(Settings.read(database=database, host=host, port=port, test_clock=test_clock))
+        run(
+            Settings.read(
+                database=database, host=host, port=port, share_port=share_port, test_clock=test_clock
+            )
+        )
     except SettingsWrong as error:
         desk.fail(str(error), desk.WRONG)
     except HoldfastError as error:

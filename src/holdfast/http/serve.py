@@ -10,9 +10,10 @@ import contextlib
 import gc
 import logging
 import signal
+import socket
 import sys
 from collections.abc import Coroutine, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import uvicorn
 from starlette.middleware.cors import CORSMiddleware
@@ -22,11 +23,14 @@ from holdfast.http.components import components_of
 from holdfast.http.corked import corked
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
+from holdfast.http.shared_port import leave, listening_at, must_be_shareable
 from holdfast.tracing import from_environment
 
 T = TypeVar("T")
 
 log = logging.getLogger("holdfast.http")
+
+_LOOK_S: Final = 0.02
 
 
 class _Server(uvicorn.Server):
@@ -35,6 +39,18 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+        self._shared: list[socket.socket] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._service.settings.share_port:
+            # That we are to exit is a flag of uvicorn's, so we look at it now and then, as uvicorn does.
+            while self._service.hf is None and not self.should_exit:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_S)
+            if self.should_exit:
+                return
+            settings = self._service.settings
+            sockets = self._shared = listening_at(settings.host, settings.port)
+        await super().startup(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -46,12 +62,16 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         log.info("stopping")
+        if self._shared:
+            await leave(self.servers, self._shared)
         self._service.stop()
         await super().shutdown(sockets)
 
 
 def run(settings: Settings) -> None:
     """Serve until a signal comes. Raises SchemaUnknown or SettingsWrong, where waiting will not help."""
+    if settings.share_port:
+        must_be_shareable(settings)
     logs.set_up(settings.log_level)
     run_fast(serve(settings, components_of(settings)))
 

@@ -19,6 +19,8 @@ class Settings:
     database: str
     host: str = "127.0.0.1"
     port: int = 8000
+    share_port: bool = False
+    """Whether other processes of the service may listen at the same port, on PostgreSQL."""
     test_clock: bool = False
     rate_per_key: int = 20_000
     burst_per_key: int = 40_000
