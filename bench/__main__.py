@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 from functools import partial
 
 from bench import page, parts
+from bench.http.listeners import listeners
 from bench.http.load import Generator
 from bench.http.parts import PARTS, Bench
+from bench.http.scale import scale_out
 from bench.measure import Figure, markdown_table, plain_table
 from holdfast.http.serve import collect_less_often, run_fast
 from testbed.postgres import TemporaryPostgres, fresh_database
+
+MORE_PARTS = {"scale out": scale_out, "listeners": listeners}
 
 
 async def main() -> int:
@@ -48,11 +52,11 @@ async def main() -> int:
         generator = await Generator.start()
         stack.push_async_callback(generator.close)
         http = [
-            Bench("PostgreSQL", fresh, generator, seconds, repeats, say),
+            Bench("PostgreSQL", fresh, generator, seconds, repeats, say, database_pids=server.children),
             Bench("SQLite", lambda: "", generator, seconds, repeats, say),
         ]
         for bench in http:
-            for name, ask in PARTS.items():
+            for name, ask in (PARTS | MORE_PARTS).items():
                 runs[f"http, {name}, {bench.store}"] = partial(ask, bench)
         for name, part in runs.items():
             if chosen.only.lower() in name.lower():
@@ -63,7 +67,8 @@ async def main() -> int:
                 figures.append(Figure.at_most(name, bench.memory_mb, "MB", 200.0))
     if chosen.page:
         today = datetime.now(UTC).date().isoformat()
-        page.write(figures, {bench.store: bench.kept for bench in http if bench.kept}, today)
+        notes = {bench.store: bench.notes for bench in http}
+        page.write(figures, {bench.store: bench.kept for bench in http if bench.kept}, notes, today)
     print(markdown_table(figures) if chosen.markdown else plain_table(figures))
     return 1 if any(figure.met is False for figure in figures) else 0
 

@@ -17,11 +17,17 @@ WORDS = Path(__file__).with_name("performance.md")
 _COLOURS = {"Holdfast": "#0f766e", "two processes": "#14b8a6", "framework alone": "#94a3b8"}
 
 
-def write(figures: Sequence[Figure], kept: Mapping[str, Mapping[str, Run]], date: str) -> None:
+def write(
+    figures: Sequence[Figure],
+    kept: Mapping[str, Mapping[str, Run]],
+    notes: Mapping[str, Sequence[str]],
+    date: str,
+) -> None:
     """The page, in place of the one before."""
     lines = [_words(), "## The figures", "", _conditions(date), "", markdown_table(figures), ""]
     for store, runs in kept.items():
         lines += [f"## {store}", "", *_charts(store, runs), _runs(runs), ""]
+        lines += [part for note in notes.get(store, ()) for part in (note, "")]
     lines += _million(kept)
     (DOCS / "performance.md").write_text("\n".join(lines))
 

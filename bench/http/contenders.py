@@ -47,13 +47,13 @@ def only(asked: Contender) -> None:
 
 
 @asynccontextmanager
-async def running(*command: str, port: int, **environment: str) -> AsyncIterator[int]:
-    """A service as a process; its number. It is asked to end, and waited for."""
+async def running(*command: str, port: int, others: int = 0, **environment: str) -> AsyncIterator[int]:
+    """A service as a process, beside others at its port; its number. It is asked to end, and waited for."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, *command, env=os.environ | environment, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        await _answers(port, process)
+        await _answers(port, process, others)
         _standing.add(process.pid)
         yield process.pid
     finally:
@@ -64,11 +64,20 @@ async def running(*command: str, port: int, **environment: str) -> AsyncIterator
         await process.wait()
 
 
-async def _answers(port: int, process: asyncio.subprocess.Process) -> None:
+def _listening_at(port: int) -> int:
+    """How many listen there."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows)
+
+
+async def _answers(port: int, process: asyncio.subprocess.Process, others: int) -> None:
     give_up_at = asyncio.get_running_loop().time() + _PATIENCE_S
     while asyncio.get_running_loop().time() < give_up_at:
         if process.returncode is not None:
             raise RuntimeError(f"the service ended with {process.returncode}")
+        if others and _listening_at(port) <= others:
+            await asyncio.sleep(0.05)
+            continue
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
         except OSError:
@@ -94,9 +103,12 @@ async def usual(design: str, database: str = "", in_queue: int = 0) -> AsyncIter
 
 @asynccontextmanager
 async def holdfast(
-    database: str | None = None, processes: int = 1, **environment: str
+    database: str | None = None, processes: int = 1, one_port: bool = True, **environment: str
 ) -> AsyncIterator[Contender]:
-    """Our service as it is delivered: with its access log, its limits, its outbox."""
+    """Our service as it is delivered: with its access log, its limits, its outbox.
+
+    Several processes on PostgreSQL are behind one port, unless each is to have its own.
+    """
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory(prefix="holdfast-bench-"))
         url = database or f"sqlite:///{folder}/bench.db"
@@ -105,9 +117,12 @@ async def holdfast(
             assert isinstance(made, ApiKey)
             assert made.secret is not None
         contender = Contender([], [], made.secret, url)
-        for _ in range(processes):
-            port = free_port()
+        shared = one_port and processes > 1 and bool(database)
+        for number in range(processes):
+            port = contender.ports[0] if shared and number else free_port()
             flags = ["-m", "holdfast", "serve", "--port", str(port), "--database", url]
-            contender.pids.append(await stack.enter_async_context(running(*flags, port=port, **environment)))
-            contender.ports.append(port)
+            flags += ["--share-port"] if shared else []
+            one = running(*flags, port=port, others=number if shared else 0, **environment)
+            contender.pids.append(await stack.enter_async_context(one))
+            contender.ports += [port] if port not in contender.ports else []
         yield contender

@@ -31,6 +31,10 @@ class Generator:
             )
         )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     async def run(self, *orders: Order) -> list[Outcome]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None

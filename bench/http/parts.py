@@ -35,6 +35,10 @@ class Bench:
     say: Say
     memory_mb: float = 0.0
     kept: dict[str, Run] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What the page has to say besides, as Markdown."""
+    database_pids: Callable[[], list[int]] = list
+    """The processes of the database, where it has its own."""
 
     def ask(
         self, ask: Ask, of: Contender, clients: int, *statuses: int, **more: object

@@ -73,10 +73,11 @@ class PoolChange(msgspec.Struct):
 
 
 class News(NamedTuple):
-    """What is new, and the cursor behind it."""
+    """What is new, and the cursor behind it; and whether there may be more behind that."""
 
     changes: list[BookingChange | PoolChange]
     cursor: Cursor
+    more: bool = False
 
 
 class Changes:
@@ -121,7 +122,8 @@ class Changes:
                 if pool_id in (None, pool):
                     changes += await _of_pool(reads, pool, before, seq)
         last = found[-1]
-        return News(changes, Cursor(last[0], last[1], last[3], self._hf.clock.now()))
+        cursor = Cursor(last[0], last[1], last[3], self._hf.clock.now())
+        return News(changes, cursor, more=len(found) == PAGE)
 
     async def forget(self, before: Instant) -> None:
         """Forget what is too old to be resumed, a little at a time."""

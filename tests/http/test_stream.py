@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
+import socket
 import threading
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import asyncpg
@@ -16,7 +19,7 @@ from holdfast import TestClock, granted
 from holdfast.changes import BookingChange, Changes
 from tests.database import START, ask, dialect_of, opened
 from tests.http.server import Client, Plain, Server, make_key, serving
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 
 
 class Listener:
@@ -219,6 +222,34 @@ def test_a_client_whose_node_has_died_resumes_at_another(postgres_url: str) -> N
                 data["booking"]["party"]["id"]: 1 for kind, data in listener.messages if kind == "booking"
             }
     assert set(seen) == {f"{round_} {n}" for round_ in range(4) for n in range(15)}
+
+
+def _streams(client: Client) -> float:
+    found = re.search(r"^holdfast_streams (\S+)", client.get("/metrics").text, re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
+def test_who_asked_for_more_behind_the_stream_and_went_is_not_kept(server: Server, admin: Client) -> None:
+    """uvicorn tells of a lost connection only the newest request on it."""
+    wait_until(lambda: _streams(admin) == 0)
+    admin.pool("went", None, "checkout")
+    key = admin.headers["authorization"]
+    ask = f"host: holdfast\r\nauthorization: {key}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as client:
+        client.sendall(f"GET /v1/stream HTTP/1.1\r\n{ask}GET /v1/pools HTTP/1.1\r\n{ask}".encode())
+        heard = b""
+        while b"event: ready" not in heard:
+            heard += client.recv(65536)
+        assert _streams(admin) == 1
+    numbers = count()
+
+    def is_let_go() -> bool:
+        # It is noticed when there is something to tell.
+        admin.book("went", f"party {next(numbers)}")
+        return _streams(admin) == 0
+
+    wait_until(is_let_go)
 
 
 async def test_nothing_is_passed_over_when_commits_overlap(database_url: str) -> None:

@@ -16,6 +16,7 @@ from holdfast.accounts.sessions import Session, Sessions
 from holdfast.core.model import Instant
 from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.problems import Problem
+from holdfast.http.together import Together
 from holdfast.keys import Access, Keys
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Doorkeeper:
         self._used: dict[str, Instant] = {}
         self._used_sessions: dict[bytes, Instant] = {}
         self._wrong = Buckets(_WRONG_RATE, _WRONG_BURST)
+        # Thousands may stay with one key.
+        self._together = Together()
         self._writing: asyncio.Task[None] | None = None
         # Counts how often everybody had to be looked up again.
         self.generation = 0
@@ -125,7 +128,7 @@ class Doorkeeper:
         name = access.session or access.key
         if self._staying.get(name, -1.0) < now:
             generation = self.generation
-            if not await self._is_good(access):
+            if not await self._together.ask(name, lambda: self._is_good(access)):
                 self._staying.pop(name, None)
                 return False
             if generation == self.generation:

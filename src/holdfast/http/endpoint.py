@@ -22,6 +22,7 @@ from holdfast.http.from_here import must_be_from_here
 from holdfast.http.instants import in_utc
 from holdfast.http.operations import NOBODY, Call, Nothing, Operation, Query, Told
 from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
+from holdfast.http.streaming import stream_out
 from holdfast.http.visit import Send, Visit
 from holdfast.shapes import Booking, Outcome
 
@@ -75,7 +76,7 @@ class Endpoint:
                 await respond(send, visit, 200, b"", operation.media_type.encode())
                 return
             patience_s = self._service.settings.stream_patience_s
-            await stream_out(send, receive, visit, answer, operation.media_type, patience_s)
+            await stream_out(send, receive, scope, answer, operation.media_type, patience_s)
             return
         answer, more = answer if isinstance(answer, Told) else (answer, ())
         if isinstance(answer, bytes):
@@ -175,54 +176,6 @@ async def _naming(call: Call, refusal: Refusal) -> Refusal:
         if isinstance(b, Booking)
     ]
     return Refusal(refusal.code, refusal.sentence, refusal.field, {**refusal.facts, "who": who})
-
-
-async def stream_out(
-    send: Send, receive: Any, visit: Visit, parts: AsyncIterator[bytes], media_type: str, patience_s: float
-) -> None:
-    """Send part after part, until there are no more, or the client has gone or takes nothing."""
-    visit.status = 200
-    send = _patient(send, patience_s)
-    headers = [
-        (b"content-type", media_type.encode()),
-        (b"x-request-id", visit.request_id.encode()),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-        (b"x-accel-buffering", b"no"),
-    ]
-    sending = asyncio.create_task(_send_parts(send, headers, parts))
-    gone = asyncio.create_task(_gone(receive))
-    try:
-        await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (sending, gone):
-            task.cancel()
-        await asyncio.gather(sending, gone, return_exceptions=True)
-        await parts.aclose()  # type: ignore[attr-defined]
-    if not sending.cancelled() and (error := sending.exception()):
-        log.info("a stream ended early", extra={"request_id": visit.request_id, "error": repr(error)})
-
-
-async def _send_parts(send: Send, headers: list[tuple[bytes, bytes]], parts: AsyncIterator[bytes]) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    async for part in parts:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _patient(send: Send, patience_s: float) -> Send:
-    """Sends, but not for ever: uvicorn waits while the client's buffers are full."""
-
-    async def send_in_time(message: dict[str, Any]) -> None:
-        async with asyncio.timeout(patience_s):
-            await send(message)
-
-    return send_in_time
-
-
-async def _gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def respond(

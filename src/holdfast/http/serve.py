@@ -21,6 +21,7 @@ from starlette.middleware.cors import CORSMiddleware
 from holdfast.http import heads, logs
 from holdfast.http.components import components_of
 from holdfast.http.corked import corked
+from holdfast.http.light import light
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
 from holdfast.http.shared_port import leave, listening_at, must_be_shareable
@@ -73,6 +74,7 @@ def run(settings: Settings) -> None:
     if settings.share_port:
         must_be_shareable(settings)
     logs.set_up(settings.log_level)
+    open_as_many_as_may_be()
     run_fast(serve(settings, components_of(settings)))
 
 
@@ -103,6 +105,16 @@ def collect_less_often() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def open_as_many_as_may_be() -> None:
+    """Let this process have as many connections as the system allows it: 1,024 is only where it starts."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with contextlib.suppress(ValueError, OSError):  # Where it cannot be, it stays as it was.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 async def serve(settings: Settings, components: Sequence[Make] = ()) -> None:
     collect_less_often()
     tracing = from_environment()
@@ -120,7 +132,7 @@ async def serve_it(service: Service) -> None:
         _with_origins(service, settings),
         host=settings.host,
         port=settings.port,
-        http=corked(heads.Protocol),
+        http=corked(light(heads.Protocol)),
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -2,7 +2,8 @@
 
 One watcher per process looks for news, at once when this process commits and a few times a second for what
 others commit, and only while somebody watches. A stream holds no buffer: it reads from its cursor on when its
-client takes more. A client that takes nothing for too long is dropped, and resumes by its Last-Event-ID.
+client takes more; those who are at the same place read, and are told, the same piece of memory. A client that
+takes nothing for too long is dropped, and resumes by its Last-Event-ID.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from holdfast.changes import KEPT, BookingChange, Changes, Cursor, PoolChange
+from holdfast.changes import KEPT, BookingChange, Changes, Cursor, News, PoolChange
 from holdfast.http.operations import READERS, Call, Operation, Query
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown
+from holdfast.http.together import Bell, Together
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
@@ -28,12 +31,18 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
-# After so long it is looked up again whether who watches still may.
-# So that a pool on fire does not make a stream read it more often than anybody can look.
+# So that a pool on fire does not make streams read it more often than anybody can look.
 _REST_S: Final = 0.02
+# Who begins to watch while nothing happens begins where others did, up to so long ago.
+_START_S: Final = 60.0
 _FORGET_S: Final = 600.0
+# Who is a little behind is told what others were told; who is far behind reads again.
+_RECENT_MAX: Final = 32
 
 _encoder = msgspec.json.Encoder()
+
+Place = tuple[str, tuple[int, int, int], int | None]
+"""Whose, after what, of which pool."""
 
 
 class Watcher:
@@ -45,14 +54,17 @@ class Watcher:
         # Those who look at a page: counted apart, so that however many they are, staff can still watch.
         self.onlookers = 0
         self._hf = hf
-        self._bells: dict[str, asyncio.Event] = {}
+        self.together = Together()
+        self._bells: dict[str, Bell] = {}
+        self._recent: OrderedDict[Place, Piece] = OrderedDict()
+        self._starts: dict[str, tuple[Cursor, Bell, float]] = {}
         self._woken = asyncio.Event()
         self._closing = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         await self.changes.forget_foreign()
-        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._forget())]
+        self._tasks = [asyncio.create_task(it()) for it in (self._watch, self._beat, self._forget)]
 
     async def close(self) -> None:
         self.end_streams()
@@ -64,7 +76,7 @@ class Watcher:
         """Let every stream end; their clients resume elsewhere."""
         self._closing.set()
         for bell in self._bells.values():
-            bell.set()
+            bell.ring()
 
     @property
     def _watched(self) -> bool:
@@ -80,29 +92,61 @@ class Watcher:
 
     def ring(self, org: str) -> None:
         """Whoever watches an org has something to look at."""
-        if bell := self._bells.get(org):
-            bell.set()
+        if bell := self._bells.pop(org, None):
+            bell.ring()
 
-    def bell(self, org: str) -> asyncio.Event:
-        """Rings at the next news of an org. Take it before looking, so that nothing comes in between."""
+    def bell(self, org: str) -> Bell:
+        """Rings at the next news of an org."""
         bell = self._bells.get(org)
-        if bell is None or bell.is_set():
-            bell = self._bells[org] = asyncio.Event()
+        if bell is None:
+            bell = self._bells[org] = Bell()
         if self.closing:
-            bell.set()
+            bell.ring()
         return bell
+
+    async def start_of(self, org: str) -> Cursor:
+        """The cursor to begin with. While nothing happens it is the same for all, so they stay together."""
+        now = asyncio.get_running_loop().time()
+        known = self._starts.get(org)
+        if known is None or known[1].rung or known[2] < now or not self._watched:
+            bell = self.bell(org)
+            cursor = await self.together.ask("now", self.changes.now)
+            known = self._starts[org] = (cursor, bell, now + _START_S)
+        return known[0]
+
+    async def piece_after(self, org: str, cursor: Cursor, pool_id: int | None) -> Piece:
+        """What is new after a cursor: read once for all who are there."""
+        place = (org, cursor[:3], pool_id)
+        if (known := self._recent.get(place)) is not None:
+            return known
+        return await self.together.ask(place, lambda: self._read(place))
+
+    async def _read(self, place: Place) -> Piece:
+        org, cursor, pool_id = place
+        bell = self.bell(org)
+        piece = Piece(await self.changes.after(org, Cursor(*cursor, 0), pool_id), bell)
+        # What came after a place stays true; that nothing came does not.
+        if piece.news.cursor[:3] != cursor:
+            self._recent[place] = piece
+            if len(self._recent) > _RECENT_MAX:
+                self._recent.popitem(last=False)
+        return piece
 
     async def _watch(self) -> None:
         cursor: Cursor | None = None
         while True:
+            # What is committed from here on may not be seen by this look.
+            self._woken.clear()
             if not self._watched:
                 cursor = None
+                self._starts.clear()
             try:
-                cursor = await self._look(cursor)
+                before, cursor = cursor, await self._look(cursor)
+                if before != cursor:
+                    await asyncio.sleep(_REST_S)
             except Exception as error:  # noqa: BLE001  # without this nobody would hear what others commit
                 log.warning("streams wait for the database: %s", error)
                 await asyncio.sleep(1)
-            self._woken.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S if self._watched else None):
                     await self._woken.wait()
@@ -119,6 +163,15 @@ class Watcher:
             self.ring(org)
         return cursor
 
+    async def _beat(self) -> None:
+        """One clock for all: ten thousand timers weigh something."""
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            # Names in it may have been erased since.
+            self._recent.clear()
+            for bell in self._bells.values():
+                bell.beat()
+
     async def _forget(self) -> None:
         while True:
             await asyncio.sleep(_FORGET_S)
@@ -126,6 +179,24 @@ class Watcher:
                 await self.changes.forget(self._hf.clock.now() - KEPT)
             except Exception as error:  # noqa: BLE001  # it is forgotten the next time
                 log.warning("old changes could not be forgotten: %s", error)
+
+
+class Piece:
+    """What is new at some place, for all who are there; and the bell that rings when there is more."""
+
+    __slots__ = ("_told", "bell", "news")
+
+    def __init__(self, news: News, bell: Bell) -> None:
+        self.news = news
+        self.bell = bell
+        self._told: dict[bool, bytes] = {}
+
+    def told(self, call: Call) -> bytes:
+        """As messages; staff may see more of it than others."""
+        found = self._told.get(call.is_staff)
+        if found is None:
+            found = self._told[call.is_staff] = _page(call, self.news.changes, self.news.cursor)
+        return found
 
 
 class StreamQuery(Query, frozen=True):
@@ -143,11 +214,11 @@ async def stream(call: Call) -> AsyncIterator[bytes]:
             raise Problem("unknown", f"There is no pool {call.query.pool!r} here.", "pool")
     if watcher.streams >= call.service.settings.streams_max:
         raise Problem("too_many_requests", "So many are watching that no more can.")
-    cursor, resumed = await watcher.changes.now(), True
-    if call.last_event_id:
-        asked = Cursor.of(call.last_event_id)
-        resumed = asked is not None and await watcher.changes.can_resume(asked)
-        cursor = asked if asked is not None and resumed else cursor
+    asked = Cursor.of(call.last_event_id) if call.last_event_id else None
+    if asked is not None and not await watcher.changes.can_resume(asked):
+        asked = None
+    resumed = asked is not None or not call.last_event_id
+    cursor = asked or await watcher.start_of(call.access.org)
     return _told(call, watcher, cursor, pool_id, resumed)
 
 
@@ -160,20 +231,16 @@ async def _told(
     try:
         yield b"retry: 1000\n" + _message("ready" if resumed else "reset", b"{}", cursor)
         while not watcher.closing:
-            bell = watcher.bell(call.access.org)
-            news = await watcher.changes.after(call.access.org, cursor, pool_id)
+            piece = await watcher.piece_after(call.access.org, cursor, pool_id)
             # A key that is revoked and a session that ends see nothing more.
             if not await doorkeeper.still_admits(call.access, time()):
                 return
-            if news.cursor != cursor:
-                cursor = news.cursor
-                yield _page(call, news.changes, cursor)
-                await asyncio.sleep(_REST_S)
+            if piece.news.cursor[:3] != cursor[:3]:
+                cursor = piece.news.cursor
+                yield piece.told(call)
+            if piece.news.more:
                 continue
-            try:
-                async with asyncio.timeout(_BEAT_S):
-                    await bell.wait()
-            except TimeoutError:
+            if not await piece.bell.wait():
                 yield b": still here\n\n"
     finally:
         watcher.streams -= 1

@@ -18,10 +18,10 @@ import msgspec
 from holdfast.http.limits import slow_down, whose
 from holdfast.pages.calls import Call
 
-_BEAT_S: Final = 15.0
 # Nobody reads faster, and a pool on fire is not read again for every spark.
 _REST_S: Final = 0.3
 
+_NOTHING: Final = dict[Any, Any]()
 _watching: Counter[str] = Counter()
 
 
@@ -33,15 +33,18 @@ def digest(*seen: Any) -> str:
 Look = Callable[[], Awaitable[str]]
 
 
-async def stream(call: Call, pool_id: int, look: Look) -> AsyncIterator[bytes]:
-    """The stream of what is about one pool: while its log stays, nobody looks again."""
-    seq, seen = -1, ""
+async def stream(call: Call, pool_id: int, look: Look, *, alike: bool = False) -> AsyncIterator[bytes]:
+    """The stream of what is about one pool: while its log stays, nobody looks again.
+
+    What is `alike` to everybody is looked at by one for all.
+    """
+    seq, seen, together = -1, "", call.service.watcher.together
 
     async def seldom() -> str:
         nonlocal seq, seen
-        last = await call.hf.reads.log_seq(pool_id)
+        last = await together.ask(("log_seq", pool_id), lambda: call.hf.reads.log_seq(pool_id))
         if last != seq:
-            seq, seen = last, await look()
+            seq, seen = last, await (together.ask(("page", pool_id), look) if alike else look())
         return seen
 
     return await follow(call, seldom)
@@ -53,12 +56,13 @@ async def follow(call: Call, look: Look) -> AsyncIterator[bytes]:
     full = watcher.onlookers >= settings.page_streams_max
     if full or _watching[whose(call.address)] >= settings.page_streams_per_address_max:
         raise slow_down(30)
+    call.headers = call.query = _NOTHING  # Thousands may look, and what a browser says of itself is long.
     return _told(call, look)
 
 
 async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
     watcher, seen = call.service.watcher, ""
-    who = whose(call.address)
+    who, time, rested_at = whose(call.address), asyncio.get_running_loop().time, 0.0
     watcher.onlookers += 1
     _watching[who] += 1
     watcher.wake()
@@ -68,15 +72,12 @@ async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
             bell = watcher.bell(call.access.org)
             now = await look()
             if now != seen:
-                seen = now
+                seen, rested_at = now, time() + _REST_S
                 yield f"event: seen\ndata: {now}\n\n".encode()
-                await asyncio.sleep(_REST_S)
-                continue
-            try:
-                async with asyncio.timeout(_BEAT_S):
-                    await bell.wait()
-            except TimeoutError:
+            if not await bell.wait():
                 yield b": still here\n\n"
+            if (rest_s := rested_at - time()) > 0:
+                await asyncio.sleep(rest_s)
     finally:
         watcher.onlookers -= 1
         _watching[who] -= 1

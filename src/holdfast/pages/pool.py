@@ -173,4 +173,4 @@ async def watch(call: Call) -> AsyncIterator[bytes]:
         pool = pool_shape(view, call.now)
         return live.digest(pool, phase_of(pool, not_open(view.pool, call.now)))
 
-    return await live.stream(call, pool_id, seen)
+    return await live.stream(call, pool_id, seen, alike=True)

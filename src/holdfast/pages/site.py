@@ -17,8 +17,8 @@ from starlette.routing import Route
 
 from holdfast.errors import CommandFailed, HoldfastError
 from holdfast.http import bodies
-from holdfast.http.endpoint import stream_out
 from holdfast.http.problems import Problem, not_found, of_error
+from holdfast.http.streaming import stream_out
 from holdfast.http.visit import Send, Visit
 from holdfast.outbox.settings import MessageSettings
 from holdfast.pages import booking, forms, offer, pool, static, tickets
@@ -113,7 +113,7 @@ class Address:
             visit.org = call.access.org
         if isinstance(reply, AsyncIterator):
             patience_s = self.service.settings.stream_patience_s
-            await stream_out(send, receive, visit, reply, _EVENTS, patience_s)
+            await stream_out(send, receive, scope, reply, _EVENTS, patience_s)
             return
         await _send(send, visit, reply)
 
