@@ -14,7 +14,8 @@ from bench.http.processes import Spent
 from bench.measure import Figure, Run, interleaved, runs_table
 from holdfast import Holdfast, granted
 
-_CLIENTS = 64
+# So many that each of four processes still has enough to gather.
+_CLIENTS = 256
 POOLS = [f"pool-{n}" for n in range(64)]
 WAYS = {
     "one hot pool": "all at one pool",
@@ -59,7 +60,7 @@ def together(runs: list[Run]) -> Run:
 
 
 async def scale_out(bench: Bench) -> list[Figure]:
-    """Bookings by 64 clients, at one pool and over 64, with one, two and four processes."""
+    """Bookings by 256 clients, at one pool and over 64, with one, two and four processes."""
     if bench.store != "PostgreSQL":
         return []
     costs: dict[str, Cost] = {}
