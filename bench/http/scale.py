@@ -86,6 +86,7 @@ async def scale_out(bench: Bench) -> list[Figure]:
 
 def _asked(bench: Bench, ours: Contender, way: str, cost: Cost) -> Callable[[], Awaitable[Run]]:
     async def run() -> Run:
+        contenders.only(ours)
         with (
             Spent(ours.pids) as service,
             Spent(bench.database_pids()) as database,

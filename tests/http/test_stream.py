@@ -236,12 +236,17 @@ def test_who_asked_for_more_behind_the_stream_and_went_is_not_kept(server: Serve
     admin.pool("went", None, "checkout")
     key = admin.headers["authorization"]
     ask = f"host: holdfast\r\nauthorization: {key}\r\n\r\n"
+    both = f"GET /v1/stream HTTP/1.1\r\n{ask}GET /v1/pools HTTP/1.1\r\n{ask}".encode()
+    for _ in range(10):
+        # Some of these go before their stream has begun.
+        with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as client:
+            client.sendall(both)
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as client:
-        client.sendall(f"GET /v1/stream HTTP/1.1\r\n{ask}GET /v1/pools HTTP/1.1\r\n{ask}".encode())
+        client.sendall(both)
         heard = b""
         while b"event: ready" not in heard:
             heard += client.recv(65536)
-        assert _streams(admin) == 1
+        assert _streams(admin) >= 1
     numbers = count()
 
     def is_let_go() -> bool:

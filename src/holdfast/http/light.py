@@ -68,6 +68,7 @@ def light(protocol: Any) -> Any:
 
     class Light(protocol):  # type: ignore[misc]
         on_gone: Callable[[], object] | None = None
+        gone = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
@@ -86,9 +87,12 @@ def light(protocol: Any) -> Any:
                 self.headers: list[tuple[bytes, bytes]] = []
                 scope["headers"] = self.headers
                 self.cycle.message_event = _NO_MORE
+            if self.gone:
+                on_gone()
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
+            self.gone = True
             if self.scope is not None:
                 # Or they would keep each other until garbage is looked for.
                 self.scope.pop(CONNECTION, None)
