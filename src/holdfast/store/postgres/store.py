@@ -34,7 +34,7 @@ _DEADLINE_S: Final = 10.0
 _CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
 _PAGE: Final = 1_000
-_MIGRATION_LOCK: Final = 0x686F6C64
+MIGRATION_LOCK: Final = 0x686F6C64
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
 # time until our own deadline: a machine that stands still for a moment shall fail nobody.
 _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
@@ -261,12 +261,13 @@ class PostgresStore:
             self._readers.terminate()
         self._scout.close()
         if self._writer is not None:
-            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
-                await self._writer.close(timeout=2)
+            await _leave(self._writer)
 
     async def begin(self) -> PostgresTransaction:
         await self.writer_free.acquire()
         try:
+            if self._closed:
+                raise Closing("Holdfast is closed")
             if self._writer is None or self._writer.is_closed():
                 self.statements.clear()
                 self._writer = await connect(self._url, writer=True)
@@ -314,9 +315,7 @@ class PostgresStore:
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            # One that has fallen silent must not keep whoever asks whether it is there.
-            with contextlib.suppress(*LOST, asyncpg.InterfaceError, TimeoutError):
-                await connection.close(timeout=_CLOSE_S)
+            await _leave(connection)
         known = load_migrations(self.dialect)
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
@@ -333,15 +332,17 @@ class PostgresStore:
         try:
             async with connection.transaction():
                 # Several nodes may start at once: one migrates, the others wait and find it done.
-                await connection.execute(QUERIES["migration_lock"], _MIGRATION_LOCK)
+                await connection.execute(QUERIES["migration_lock"], MIGRATION_LOCK)
                 done = await _version(connection)
                 for number, name, text in load_migrations(self.dialect):
                     if number > done:
                         await connection.execute(text)
                         await connection.execute(QUERIES["insert_schema"], number, now)
                         applied.append(name)
+        except (*LOST, asyncpg.InterfaceError) as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            await connection.close()
+            await _leave(connection)
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:
@@ -354,6 +355,12 @@ async def _open_reader(url: str, *, loop: Any, **options: Any) -> asyncpg.Connec
 
 async def _keep(connection: asyncpg.Connection) -> None:
     """Reads leave nothing behind on a connection that would have to be reset."""
+
+
+async def _leave(connection: asyncpg.Connection) -> None:
+    """Say goodbye, and do not wait for long: one that has fallen silent must keep nobody."""
+    with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+        await connection.close(timeout=_CLOSE_S)
 
 
 async def _version(connection: asyncpg.Connection) -> int:
