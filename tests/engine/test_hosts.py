@@ -76,6 +76,7 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
     ):
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         granted(await hf.pool("gig"))
+        await hf.store.scout().rows("next_due")
         monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
         first.stall()
 
@@ -90,6 +91,8 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
         # From here on a read that went to the silent host would never end.
         monkeypatch.setattr(stores, "_DEADLINE_S", FOR_EVER_S)
         assert granted(await hf.booking(booking.id)).state == "held"
+        # The lane reads by itself, too, and all would wait for it.
+        assert await hf.store.scout().rows("next_due")
 
 
 @pytest.mark.usefixtures("_in_order")

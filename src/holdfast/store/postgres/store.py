@@ -271,8 +271,9 @@ class PostgresStore:
             if self._writer is None or self._writer.is_closed():
                 self.statements.clear()
                 self._writer = await connect(self._url, writer=True)
+                # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
+                self._scout.close()
                 if self._readers is not None:
-                    # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
                     await self._readers.expire_connections()
             self.statements.grow_old()
             return PostgresTransaction(self, self._writer)
