@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from holdfast.changes import KEPT, BookingChange, Changes, Cursor, PoolChange
+from holdfast.http.limits import slow_down
 from holdfast.http.operations import READERS, Call, Operation, Query
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown
@@ -28,7 +29,8 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
-# After so long it is looked up again whether who watches still may.
+# When those may come again for whom there is no room.
+_LATER_S: Final = 30
 # So that a pool on fire does not make a stream read it more often than anybody can look.
 _REST_S: Final = 0.02
 _FORGET_S: Final = 600.0
@@ -142,7 +144,7 @@ async def stream(call: Call) -> AsyncIterator[bytes]:
         if pool_id is None:
             raise Problem("unknown", f"There is no pool {call.query.pool!r} here.", "pool")
     if watcher.streams >= call.service.settings.streams_max:
-        raise Problem("too_many_requests", "So many are watching that no more can.")
+        raise slow_down(_LATER_S)
     cursor, resumed = await watcher.changes.now(), True
     if call.last_event_id:
         asked = Cursor.of(call.last_event_id)
@@ -155,6 +157,10 @@ async def _told(
     call: Call, watcher: Watcher, cursor: Cursor, pool_id: int | None, resumed: bool
 ) -> AsyncIterator[bytes]:
     doorkeeper, time = call.service.doorkeeper, asyncio.get_running_loop().time
+    if watcher.streams >= call.service.settings.streams_max:
+        # So many have asked at once that all were let in before the first of them was counted.
+        yield f"retry: {_LATER_S}000\n\n".encode()
+        return
     watcher.streams += 1
     watcher.wake()
     try:
