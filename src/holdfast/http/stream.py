@@ -99,12 +99,13 @@ class Watcher:
         while True:
             if not self._watched:
                 cursor = None
+            # Before the look: what is committed while it goes on is looked for again.
+            self._woken.clear()
             try:
                 cursor = await self._look(cursor)
             except Exception as error:  # noqa: BLE001  # without this nobody would hear what others commit
                 log.warning("streams wait for the database: %s", error)
                 await asyncio.sleep(1)
-            self._woken.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S if self._watched else None):
                     await self._woken.wait()
