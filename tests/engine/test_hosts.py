@@ -160,6 +160,28 @@ def test_a_database_that_was_set_up_anew_is_not_refused_for_ever() -> None:
     assert not hosts.is_overtaken(url, 1, hosts._HELD_S + 2.0)
 
 
+async def test_a_server_that_can_only_be_read_is_left_as_soon_as_another_can_be_written_to(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One address that leads to whoever leads, but a little late: what was reached first was a standby."""
+    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+    name = postgres_url.rsplit("/", 1)[-1]
+    async with Holdfast.open(postgres_url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+        # From here on nothing has to be read for a booking but by the writer.
+        granted(await hf.pool("gig"))
+        await ask(postgres_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        others = "application_name = 'holdfast' AND datname = current_database()"
+        await ask(postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+        with pytest.raises(Unavailable, match="ReadOnly"):
+            await hf.book("gig", "Ann")
+        reset = f"BEGIN READ WRITE; ALTER DATABASE {name} RESET default_transaction_read_only; COMMIT"
+        connection = await asyncpg.connect(postgres_url)
+        await connection.execute(reset)
+        await connection.close()
+        assert granted(await hf.book("gig", "Ann")).state == "held"
+
+
 async def test_a_server_that_ends_its_connections_is_away_and_no_fault_of_ours(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -221,6 +221,9 @@ class PostgresTransaction:
             self._store.writer_free.release()
 
     def _world(self, error: Exception) -> Exception:
+        if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+            # It does not lead, or no longer: who does is found by connecting anew.
+            self._connection.terminate()
         if lost(error, self._connection):
             return Unavailable(f"PostgreSQL: {describe(error)}")
         return without_rows(error)
