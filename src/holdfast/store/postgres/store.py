@@ -33,6 +33,8 @@ from holdfast.store.queries import load_migrations
 _DEADLINE_S: Final = 10.0
 _CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
+# Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
+_LONG_MAX: Final = 4
 _PAGE: Final = 1_000
 MIGRATION_LOCK: Final = 0x686F6C64
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
@@ -239,6 +241,7 @@ class PostgresStore:
         self._writer: asyncpg.Connection | None = None
         self.statements = Prepared()
         self._readers: asyncpg.Pool | None = None
+        self._long_looks = asyncio.Semaphore(_LONG_MAX)
         self._scout = PostgresScout(url)
         self._listening = Listening(url)
         self._closed = False
@@ -298,8 +301,9 @@ class PostgresStore:
         if self._closed:
             raise Closing("Holdfast is closed")
         assert self._readers is not None
+        turn = self._long_look() if long else contextlib.nullcontext()
         try:
-            async with self._readers.acquire(timeout=_DEADLINE_S) as connection:
+            async with turn, self._readers.acquire(timeout=_DEADLINE_S) as connection:
                 loop = asyncio.get_running_loop()
                 deadline = None if long else loop.call_later(_DEADLINE_S, connection.terminate)
                 try:
@@ -310,6 +314,15 @@ class PostgresStore:
                         deadline.cancel()
         except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+
+    @contextlib.asynccontextmanager
+    async def _long_look(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(_DEADLINE_S):
+            await self._long_looks.acquire()
+        try:
+            yield
+        finally:
+            self._long_looks.release()
 
     async def pending(self) -> list[str]:
         connection = await connect(self._url)
