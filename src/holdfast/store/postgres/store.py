@@ -17,12 +17,14 @@ from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import (
+    CLOSE_S,
     LOST,
     PLANS,
     Prepared,
     connect,
     deadline,
     describe,
+    leave,
     lost,
     open_connection,
     without_rows,
@@ -31,7 +33,6 @@ from holdfast.store.postgres.listening import Listening
 from holdfast.store.queries import load_migrations
 
 _DEADLINE_S: Final = 10.0
-_CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
 # Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
 _LONG_MAX: Final = 4
@@ -183,8 +184,14 @@ class PostgresTransaction:
         connection, warnings = self._connection, []
         note = lambda _, message: warnings.append(message)  # noqa: E731
         connection.add_log_listener(note)
+        task = asyncio.ensure_future(statement)
         try:
-            answer = await statement
+            answer = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # The caller goes away; if the driver heard of it, it would send a cancel.
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
+            connection.terminate()
+            raise
         except Exception as error:
             if isinstance(error, asyncpg.PostgresError) and not lost(error, connection):
                 # It said no: nothing was committed.
@@ -263,11 +270,11 @@ class PostgresStore:
         if self._readers is not None:
             # Reads that have begun may end; one that does not is cut off.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._readers.close(), _CLOSE_S)
+                await asyncio.wait_for(self._readers.close(), CLOSE_S)
             self._readers.terminate()
         self._scout.close()
         if self._writer is not None:
-            await _leave(self._writer)
+            await leave(self._writer)
 
     async def begin(self) -> PostgresTransaction:
         await self.writer_free.acquire()
@@ -332,7 +339,7 @@ class PostgresStore:
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            await _leave(connection)
+            await leave(connection)
         known = load_migrations(self.dialect)
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
@@ -359,7 +366,7 @@ class PostgresStore:
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            await _leave(connection)
+            await leave(connection)
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:
@@ -372,12 +379,6 @@ async def _open_reader(url: str, *, loop: Any, **options: Any) -> asyncpg.Connec
 
 async def _keep(connection: asyncpg.Connection) -> None:
     """Reads leave nothing behind on a connection that would have to be reset."""
-
-
-async def _leave(connection: asyncpg.Connection) -> None:
-    """Say goodbye, and do not wait for long: one that has fallen silent must keep nobody."""
-    with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
-        await connection.close(timeout=_CLOSE_S)
 
 
 async def _version(connection: asyncpg.Connection) -> int:
