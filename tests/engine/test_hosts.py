@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from holdfast import Booking, Holdfast, granted
-from holdfast.errors import Unavailable
+from holdfast.errors import SettingsWrong, Unavailable
 from holdfast.store.postgres import connections, hosts
 from holdfast.store.postgres import store as stores
 from tests.database import SECRET, ask
@@ -45,6 +45,13 @@ def test_each_host_gets_an_address_with_all_the_rest() -> None:
         "postgresql://ann:p%40ss,word@b/seats?sslmode=require",
     ]
     assert hosts.addresses("postgresql:///seats?host=/run") == ["postgresql:///seats?host=/run"]
+
+
+async def test_several_hosts_in_the_query_are_refused_in_one_line() -> None:
+    """They would be asked in their order, and one that can only be read would be kept."""
+    with pytest.raises(SettingsWrong, match="postgresql://HOST,HOST/NAME"):
+        async with Holdfast.open("postgresql:///seats?host=a,b"):
+            pass
 
 
 def test_every_host_is_asked_first_at_some_time() -> None:
