@@ -24,6 +24,8 @@ from holdfast.store.base import Row, beside
 KEPT: Final = 24 * 3_600_000
 PAGE: Final = 100
 FORGET_MAX: Final = 1_000
+# Who comes back after much has happened is told in pieces, so that nobody else has to wait for it.
+_ENTRIES_MAX: Final = 500
 _BOOKINGS_MAX: Final = 200
 _LOG_MAX: Final = 1_000
 _LAST: Final = 2**63 - 1
@@ -114,16 +116,19 @@ class Changes:
         async with self._hf.reads.at_one_moment() as reads:
             found = await reads.reader().rows("stream_after", *asked)
             stretches: dict[int, tuple[int, int]] = {}
-            for _, pool, before, seq in found:
+            entries = 0
+            for mark, pool, before, seq in found:
                 first = stretches[pool][0] if pool in stretches else before
                 stretches[pool] = (first, seq)
+                cursor = Cursor(mark, pool, seq, self._hf.clock.now())
+                entries += seq - before
+                if entries >= _ENTRIES_MAX:
+                    break
             changes: list[BookingChange | PoolChange] = []
             for pool, (before, seq) in stretches.items():
                 if pool_id in (None, pool):
                     changes += await _of_pool(reads, pool, before, seq)
-        last = found[-1]
-        cursor = Cursor(last[0], last[1], last[3], self._hf.clock.now())
-        return News(changes, cursor, more=len(found) == PAGE)
+        return News(changes, cursor, more=entries >= _ENTRIES_MAX or len(found) == PAGE)
 
     async def forget(self, before: Instant) -> None:
         """Forget what is too old to be resumed, a little at a time."""

@@ -10,9 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
+from holdfast.errors import HoldfastError
 from holdfast.shapes import Booking
 
 Key = tuple[int, int]
+Asked = tuple[Key, asyncio.Future[Booking | None]]
 Look = Callable[[Sequence[Key]], Awaitable[Mapping[Key, Booking]]]
 
 _MOST: Final = 256
@@ -23,7 +25,7 @@ class Looks:
 
     def __init__(self, look: Look) -> None:
         self._look = look
-        self._asked: list[tuple[Key, asyncio.Future[Booking | None]]] = []
+        self._asked: list[Asked] = []
         self._task: asyncio.Task[None] | None = None
 
     async def ask(self, key: Key) -> Booking | None:
@@ -42,16 +44,30 @@ class Looks:
         finally:
             self._task = None
 
-    async def _answer(self, asked: Sequence[tuple[Key, asyncio.Future[Booking | None]]]) -> None:
+    async def _answer(self, asked: Sequence[Asked]) -> None:
         try:
             found = await self._look(list(dict.fromkeys(key for key, _ in asked)))
+        except Exception as error:  # noqa: BLE001  # who asked is told
+            if isinstance(error, HoldfastError):
+                # It takes its time to fail. Who has gathered meanwhile would wait for the next to fail, too.
+                asked, self._asked = [*asked, *self._asked], []
+            elif len(asked) > 1:
+                # One that cannot be shown must not keep the others from theirs.
+                await self._answer(asked[: len(asked) // 2])
+                await self._answer(asked[len(asked) // 2 :])
+                return
+            _fail(asked, error)
         except BaseException as error:
-            for _, future in asked:
+            asked, self._asked = [*asked, *self._asked], []
+            _fail(asked, error)
+            raise
+        else:
+            for key, future in asked:
                 if not future.done():
-                    future.set_exception(error)
-            if not isinstance(error, Exception):
-                raise
-            return
-        for key, future in asked:
-            if not future.done():
-                future.set_result(found.get(key))
+                    future.set_result(found.get(key))
+
+
+def _fail(asked: Sequence[Asked], error: BaseException) -> None:
+    for _, future in asked:
+        if not future.done():
+            future.set_exception(error)

@@ -37,6 +37,8 @@ class Proxy:
         self._flowing.set()
         self._server: asyncio.Server | None = None
         self.refusing = False
+        # How many of those who begin to listen are left without a word.
+        self.unheard_listeners = 0
         self.at_commit: list[str] = []
         self.on_stall: Callable[[], None] = lambda: None
         self.commits = 0
@@ -105,6 +107,9 @@ class Proxy:
             self.cancels += chunk.startswith(CANCEL)
             if LISTEN in chunk:
                 self._listening.add(link)
+                if self.unheard_listeners:
+                    self.unheard_listeners -= 1
+                    self._silent.add(link)
             if link in self._silent:
                 await asyncio.Event().wait()
             if self._commits(chunk):

@@ -13,6 +13,7 @@ import pytest
 
 from holdfast import Holdfast, granted
 from tests.database import SECRET, ask
+from tests.engine.proxy import proxied
 from tests.engine.staging import nodes, outcome
 from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
@@ -82,6 +83,23 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_the_lane_free(
                 assert outcome(await hf.book("gig", "bea")) == "held"
         await connection.close()
     await assert_verified(postgres_url)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_caller_that_goes_away_during_a_commit_cuts_it_off_and_sends_no_cancel(
+    postgres_url: str, times: int
+) -> None:
+    """A cancel makes a server with a slow standby say that it has committed, and show what it may lose."""
+    async with proxied(postgres_url) as (proxy, through), nodes(through, 1) as (hf,):
+        at_it = asyncio.Event()
+        proxy.on_stall, proxy.at_commit = at_it.set, ["stall before"]
+        task = asyncio.create_task(hf.add_staff_contact("email", "ann@example.org"))
+        await at_it.wait()
+        await cut_off(task, times)
+        # Who sends one waits until it is sent before the connection is used again.
+        granted(await hf.add_staff_contact("email", "bea@example.org"))
+        assert proxy.cancels == 0
+        assert [it.address for it in await hf.staff_contacts()] == ["bea@example.org"]
 
 
 @pytest.mark.parametrize("turns", range(0, 12, 2))

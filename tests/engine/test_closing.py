@@ -75,6 +75,8 @@ async def test_whoever_comes_too_late_is_told_that_it_is_closing(database_url: s
         hf.line("hall"),
         hf.position(ann.id),
         hf.tick(),
+        # What is written beside the lane.
+        hf.store.begin(),
     ]
     for call in late:
         with pytest.raises(Closing):

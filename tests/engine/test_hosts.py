@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from holdfast import Booking, Holdfast, granted
-from holdfast.errors import Unavailable
+from holdfast.errors import SettingsWrong, Unavailable
 from holdfast.store.postgres import connections, hosts
 from holdfast.store.postgres import store as stores
 from tests.database import SECRET, ask
@@ -47,6 +47,13 @@ def test_each_host_gets_an_address_with_all_the_rest() -> None:
     assert hosts.addresses("postgresql:///seats?host=/run") == ["postgresql:///seats?host=/run"]
 
 
+async def test_several_hosts_in_the_query_are_refused_in_one_line() -> None:
+    """They would be asked in their order, and one that can only be read would be kept."""
+    with pytest.raises(SettingsWrong, match="postgresql://HOST,HOST/NAME"):
+        async with Holdfast.open("postgresql:///seats?host=a,b"):
+            pass
+
+
 def test_every_host_is_asked_first_at_some_time() -> None:
     # That one of three never is, in so many tries, is as likely as 3 * (2 / 3) ** 1000.
     firsts = {hosts.addresses("postgresql://a,b,c/seats")[0] for _ in range(1_000)}
@@ -76,6 +83,7 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
     ):
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         granted(await hf.pool("gig"))
+        await hf.store.scout().rows("next_due")
         monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
         first.stall()
 
@@ -90,6 +98,8 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
         # From here on a read that went to the silent host would never end.
         monkeypatch.setattr(stores, "_DEADLINE_S", FOR_EVER_S)
         assert granted(await hf.booking(booking.id)).state == "held"
+        # The lane reads by itself, too, and all would wait for it.
+        assert await hf.store.scout().rows("next_due")
 
 
 @pytest.mark.usefixtures("_in_order")
@@ -155,6 +165,28 @@ def test_a_database_that_was_set_up_anew_is_not_refused_for_ever() -> None:
     assert hosts.is_overtaken(url, 1, 1.0)
     assert not hosts.is_overtaken(url, 1, hosts._HELD_S + 1.0)
     assert not hosts.is_overtaken(url, 1, hosts._HELD_S + 2.0)
+
+
+async def test_a_server_that_can_only_be_read_is_left_as_soon_as_another_can_be_written_to(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One address that leads to whoever leads, but a little late: what was reached first was a standby."""
+    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+    name = postgres_url.rsplit("/", 1)[-1]
+    async with Holdfast.open(postgres_url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+        # From here on nothing has to be read for a booking but by the writer.
+        granted(await hf.pool("gig"))
+        await ask(postgres_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        others = "application_name = 'holdfast' AND datname = current_database()"
+        await ask(postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+        with pytest.raises(Unavailable, match="ReadOnly"):
+            await hf.book("gig", "Ann")
+        reset = f"BEGIN READ WRITE; ALTER DATABASE {name} RESET default_transaction_read_only; COMMIT"
+        connection = await asyncpg.connect(postgres_url)
+        await connection.execute(reset)
+        await connection.close()
+        assert granted(await hf.book("gig", "Ann")).state == "held"
 
 
 async def test_a_server_that_ends_its_connections_is_away_and_no_fault_of_ours(

@@ -10,6 +10,8 @@ import asyncpg
 import pytest
 
 from holdfast import granted
+from holdfast.store.postgres import listening
+from tests.engine.proxy import proxied
 from tests.engine.staging import nodes
 from tests.patience import PATIENCE_S, until
 
@@ -69,3 +71,17 @@ async def test_a_connection_that_cannot_listen_is_tried_again_after_a_pause(
         granted(await there.create_pool("gig", preset="checkout", quotas={"main": 1}))
         granted(await there.book("gig", "ann"))
         await asyncio.wait_for(woken.wait(), PATIENCE_S)
+
+
+async def test_a_server_that_falls_silent_when_one_begins_to_listen_is_not_waited_for(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frozen just then, it may not say a word for hours, while another leads."""
+    monkeypatch.setattr(listening, "_PULSE_DEADLINE_S", 1.0)
+    async with proxied(postgres_url) as (proxy, through):
+        proxy.unheard_listeners = 1
+        async with nodes(through, 1) as (hf,):
+            woken = asyncio.Event()
+            await hf.store.listen(woken.set)
+            await asyncio.wait_for(woken.wait(), PATIENCE_S)
+            assert proxy.unheard_listeners == 0

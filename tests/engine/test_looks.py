@@ -13,7 +13,7 @@ from holdfast import Holdfast, granted
 from holdfast.errors import Unavailable
 from holdfast.looks import Key, Looks
 from holdfast.shapes import Booking
-from tests.database import opened
+from tests.database import ask, opened
 
 
 @pytest.fixture
@@ -93,6 +93,35 @@ async def test_a_look_that_fails_fails_who_asked_and_nobody_else() -> None:
     assert [type(it) for it in first] == [Unavailable] * 3
     assert await looks.ask((1, 1)) is None
     assert [len(keys) for keys in asked] == [3, 1]
+
+
+async def test_while_the_database_is_ill_a_crowd_is_told_so_by_one_look() -> None:
+    """However many they are: a look that fails takes seconds, and more would gather than it fails."""
+    begun, go_on, looks_made = asyncio.Event(), asyncio.Event(), 0
+
+    async def look(keys: Sequence[Key]) -> dict[Key, Booking]:
+        nonlocal looks_made
+        looks_made += 1
+        begun.set()
+        await go_on.wait()
+        raise Unavailable("away")
+
+    looks = Looks(look)
+    crowd = [asyncio.create_task(looks.ask((1, 1)))]
+    await begun.wait()
+    crowd += [asyncio.create_task(looks.ask((1, n))) for n in range(1_000)]
+    await asyncio.sleep(0)
+    go_on.set()
+    found = await asyncio.gather(*crowd, return_exceptions=True)
+    assert {type(it) for it in found} == {Unavailable}
+    assert looks_made == 1
+
+
+async def test_a_booking_that_cannot_be_shown_spoils_nobody_elses(hf: Holdfast, database_url: str) -> None:
+    made = [granted(await hf.book("talk", f"p-{n}", quota="b")) for n in range(9)]
+    await ask(database_url, "UPDATE bookings SET party = '[]' WHERE number = 4")
+    found = await asyncio.gather(*(hf.booking(it.id) for it in made), return_exceptions=True)
+    assert [n for n, it in enumerate(found, 1) if not isinstance(it, Booking)] == [4]
 
 
 async def test_who_goes_away_while_others_look_takes_nobody_along() -> None:

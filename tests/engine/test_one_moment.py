@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from holdfast import Holdfast, granted
 from holdfast.changes import Changes
 from tests.database import opened
 from tests.engine.meanwhile import Meanwhile, Read
+from tests.patience import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -55,3 +57,25 @@ async def test_what_is_read_in_several_steps_is_of_one_moment(
         if seen not in (before, after)
     }
     assert torn == {}
+
+
+async def test_long_looks_leave_room_for_short_ones(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has ten pools verified at once keeps nobody else from looking, nor anybody of another org."""
+    monkeypatch.setattr("holdfast.store.postgres.store._DEADLINE_S", 10_000.0)
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
+    looking, done = 0, asyncio.Event()
+
+    async def look_for_long() -> None:
+        nonlocal looking
+        async with hf.store.snapshot(long=True) as snapshot:
+            await snapshot.rows("all_pool_ids")
+            looking += 1
+            await done.wait()
+
+    tasks = [asyncio.create_task(look_for_long()) for _ in range(10)]
+    await until(lambda: looking >= 4)
+    async with asyncio.timeout(PATIENCE_S):
+        assert granted(await hf.pool("gig")).key == "gig"
+        assert granted(await hf.stats("gig")).waiting == 0
+    done.set()
+    await asyncio.gather(*tasks)

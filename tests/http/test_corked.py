@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, cast
 
 from holdfast.http.corked import Corked
+from holdfast.http.serve import run_fast
 
 
 class Wire:
@@ -60,3 +61,29 @@ async def test_a_long_stream_is_not_gathered_until_its_end() -> None:
     assert wire.written == [b"x" * 70_000]
     await asyncio.sleep(0)
     assert b"".join(wire.written) == b"x" * 100_000
+
+
+def test_who_hangs_up_before_the_turn_is_over_makes_no_error() -> None:
+    """Anybody could fill our log with them."""
+    assert run_fast(_hung_up()) == []
+
+
+async def _hung_up() -> list[Any]:
+    """What goes wrong when the connection is lost between a write and the end of the turn."""
+    loop, wrong, over = asyncio.get_running_loop(), list[Any](), asyncio.Event()
+    loop.set_exception_handler(lambda _, context: wrong.append(context))
+
+    class Answering(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            wire = cast(asyncio.Transport, transport)
+            wire.abort()
+            Corked(wire, loop).write(b"too late")
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            loop.call_soon(loop.call_soon, over.set)
+
+    async with await loop.create_server(Answering, "127.0.0.1", 0) as server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        await over.wait()
+        writer.close()
+    return wrong

@@ -8,18 +8,20 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from typing import Any
 
 import asyncpg
 import httpx2 as httpx
+import pytest
 
 from holdfast import TestClock, granted
-from holdfast.changes import BookingChange, Changes
+from holdfast.changes import BookingChange, Changes, Cursor
+from holdfast.http.stream import Watcher
 from tests.database import START, ask, dialect_of, opened
 from tests.http.server import Client, Plain, Server, make_key, serving
-from tests.patience import PATIENCE_S, wait_until
+from tests.patience import PATIENCE_S, until, wait_until
 
 
 class Listener:
@@ -318,6 +320,80 @@ async def test_old_changes_are_forgotten_and_foreign_ones_too(database_url: str)
             assert await ask(database_url, "SELECT count(*) FROM stream") == [(0,)]
 
 
+async def test_who_comes_back_after_much_has_happened_is_told_in_pieces(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a day in one piece would keep everybody else waiting, or never be read in time."""
+    monkeypatch.setattr("holdfast.changes._ENTRIES_MAX", 3)
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("a", preset="checkout", quotas={"main": 9}))
+        changes, pieces = Changes(hf), list[list[str]]()
+        cursor = await changes.now()
+        for n in range(8):
+            granted(await hf.book("a", f"party {n}"))
+
+        async def everybody_is_heard_of() -> bool:
+            nonlocal cursor
+            news = await changes.after("default", cursor)
+            cursor = news.cursor
+            pieces.append([it.booking.party.id for it in news.changes if isinstance(it, BookingChange)])
+            return sorted(who for piece in pieces for who in piece) == [f"party {n}" for n in range(8)]
+
+        await until(everybody_is_heard_of)
+        assert max(map(len, pieces)) <= 3
+
+
+async def test_what_is_forgotten_while_it_is_read_is_no_news(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("a", preset="checkout", quotas={"main": 5}))
+        changes, snapshot = Changes(hf), hf.store.snapshot
+        cursor = await changes.now()
+        granted(await hf.book("a", "ann"))
+
+        @contextlib.asynccontextmanager
+        async def after_forgetting() -> AsyncIterator[Any]:
+            await changes.forget(hf.clock.now() + 1)
+            async with snapshot() as found:
+                yield found
+
+        monkeypatch.setattr(hf.store, "snapshot", after_forgetting)
+        assert await changes.after("default", cursor) == ([], cursor)
+
+
+async def test_what_is_committed_while_a_watcher_looks_is_not_left_for_later(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whoever waits for the next look, waits for ever.
+    monkeypatch.setattr("holdfast.http.stream._LOOK_S", 10_000.0)
+    async with opened(sqlite_url) as hf:
+        granted(await hf.create_pool("a", preset="checkout", quotas={"main": 5}))
+        watcher = Watcher(hf)
+        look, looked = watcher.changes.orgs_after, 0
+
+        async def look_just_before(cursor: Cursor) -> tuple[set[str], Cursor]:
+            nonlocal looked
+            found = await look(cursor)
+            looked += 1
+            if looked == 1:
+                granted(await hf.book("a", "ann"))
+                watcher.wake()
+            return found
+
+        monkeypatch.setattr(watcher.changes, "orgs_after", look_just_before)
+        await watcher.start()
+        watcher.streams += 1
+        try:
+            watcher.wake()
+            await asyncio.wait_for(watcher.bell("default").wait(), PATIENCE_S)
+            bell = watcher.bell("default")
+            watcher.wake()
+            await asyncio.wait_for(bell.wait(), PATIENCE_S)
+        finally:
+            await watcher.close()
+
+
 async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_url: str) -> None:
     """Under fire from two engines, what a watcher has heard is exactly what the log holds."""
     async with opened(postgres_url) as one, opened(postgres_url) as two:
@@ -328,15 +404,12 @@ async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_ur
 
         async def watch() -> None:
             nonlocal cursor
-            while True:
-                ending = done.is_set()
+            while len(heard) < 400 or not done.is_set():
                 news = await changes.after("default", cursor)
                 cursor = news.cursor
                 for change in news.changes:
                     if isinstance(change, BookingChange):
                         heard.update((change.pool, step.seq) for step in change.changes)
-                if ending and not news.changes:
-                    return
                 await asyncio.sleep(0)
 
         watching = asyncio.create_task(watch())
@@ -345,7 +418,7 @@ async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_ur
                 *((one if n % 2 else two).book(f"p{n % 5}", f"party {round_} {n}") for n in range(40))
             )
         done.set()
-        await watching
+        await asyncio.wait_for(watching, PATIENCE_S)
         rows = await ask(postgres_url, "SELECT pool_id, seq FROM log WHERE booking IS NOT NULL")
         assert len(heard) == len(rows) == 400
 

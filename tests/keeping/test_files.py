@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
@@ -69,6 +70,29 @@ async def test_bookings_and_the_line_are_handed_out(hf: Holdfast) -> None:
     assert [row["position"] for row in line] == ["1", "2"]
     assert [row["reference"] for row in line] == [cyd.reference, bea.reference]
     assert list(line[0]) == list(HEADS)
+
+
+async def test_while_a_long_list_is_handed_out_others_are_answered(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for store in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"holdfast.store.{store}.store._PAGE", 2)
+    made = [granted(await hf.book("yoga", f"party {n}")) for n in range(12)]
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    for what, expected in (("bookings", made), ("line", made[2:])):
+        turns, asking = 0, asyncio.create_task(others())
+        listed = rows_of(granted(await hf.export_csv("yoga", what)))
+        asking.cancel()
+        assert turns >= len(expected) // 2
+        assert [row["reference"] for row in listed] == [it.reference for it in expected]
+        assert [row["position"] for row in listed][-10:] == [str(n) for n in range(1, 11)]
 
 
 async def test_an_empty_pool_has_headings_alone(hf: Holdfast) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Generator
 from pathlib import Path
 
 import httpx2 as httpx
+import pytest
 
 from tests.http.server import Client, Server, make_key, serving
 from tests.pages.visitor import Visitor
+from tests.patience import until
 
 
 def told(answer: httpx.Response) -> Generator[str, None, None]:
@@ -79,6 +82,39 @@ def _only_one(server: Server, admin: Client, visitor: Visitor) -> None:
         next(news)
         refused = visitor.get("/p/few/stream")
         assert refused.status_code == 429
+        assert refused.headers["retry-after"] == "30"
         with admin.stream("GET", "/v1/stream") as staff:
             assert staff.status_code == 200
+            staff_news = staff.iter_lines()
+            next(staff_news)
+            refused = admin.get("/v1/stream")
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "30")
+            staff_news.close()  # type: ignore[attr-defined]
         news.close()
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/p/few/stream", "sqlite"), ("/v1/stream", "postgres")])
+def test_no_more_can_watch_when_all_ask_at_once(path: str, kind: str, request: pytest.FixtureRequest) -> None:
+    """They are let in before the first of them is counted: then it is counted once more."""
+    url = request.getfixturevalue(f"{kind}_url")
+    key = make_key(url)
+    limits = {"holdfast_page_streams_per_address_max": "1", "holdfast_streams_max": "1"}
+    with serving(url, **limits) as server, server.client(key) as admin:
+        admin.pool("few", 5)
+        asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n"
+        ended = asyncio.run(_all_but_one(server.port, asked.encode()))
+    assert not [answer for answer in ended if b"event: " in answer]
+
+
+async def _all_but_one(port: int, asked: bytes, many: int = 30) -> list[bytes]:
+    """What those are told whose streams end."""
+    links = [await asyncio.open_connection("127.0.0.1", port) for _ in range(many)]
+    for _, writer in links:
+        writer.write(asked)
+    tasks = [asyncio.create_task(reader.read()) for reader, _ in links]
+    await until(lambda: sum(task.done() for task in tasks) == many - 1)
+    ended = [task.result() for task in tasks if task.done()]
+    for _, writer in links:
+        writer.close()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return ended

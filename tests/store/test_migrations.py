@@ -15,8 +15,10 @@ import pytest
 from holdfast import Holdfast, granted
 from holdfast.config import make_store
 from holdfast.errors import SchemaUnknown, Unavailable
+from holdfast.store.postgres.store import MIGRATION_LOCK, QUERIES
 from holdfast.store.queries import load_migrations
 from tests.database import START, ask, dialect_of, opened, sqlite_file
+from tests.patience import until
 
 OPEN_AND_TELL = """
 import asyncio, sys
@@ -82,6 +84,22 @@ async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_rea
     assert await ask(empty_database_url, "SELECT count(*) FROM pools") == [(4,)]
     known = len(load_migrations(dialect_of(empty_database_url)))
     assert await ask(empty_database_url, "SELECT count(*) FROM holdfast_schema") == [(known,)]
+
+
+async def test_a_node_that_loses_the_database_while_it_waits_to_migrate_may_try_again(
+    postgres_url: str,
+) -> None:
+    """The service waits for a database that cannot be reached; from any other error it would end."""
+    connection = await asyncpg.connect(postgres_url)
+    async with connection.transaction():
+        await connection.execute(QUERIES["migration_lock"], MIGRATION_LOCK)
+        waiting = asyncio.create_task(migrate(postgres_url))
+        cut = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        await until(lambda: ask(postgres_url, cut))
+        with pytest.raises(Unavailable):
+            await waiting
+    await connection.close()
+    assert await migrate(postgres_url)
 
 
 async def test_somebody_elses_database_is_refused_and_left_as_it_was(empty_database_url: str) -> None:

@@ -39,6 +39,8 @@ class Corked:
     def _flush(self) -> None:
         if self._waiting:
             waiting, self._waiting, self._size = self._waiting, [], 0
+            if self._transport.is_closing():
+                return  # The client has hung up meanwhile.
             self._transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
 
     def __getattr__(self, name: str) -> Any:

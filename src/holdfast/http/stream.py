@@ -19,6 +19,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from holdfast.changes import KEPT, BookingChange, Changes, Cursor, News, PoolChange
+from holdfast.http.limits import slow_down
 from holdfast.http.operations import READERS, Call, Operation, Query
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown
@@ -31,6 +32,8 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
+# When those may come again for whom there is no room.
+_LATER_S: Final = 30
 # So that a pool on fire does not make streams read it more often than anybody can look.
 _REST_S: Final = 0.02
 # Who begins to watch while nothing happens begins where others did, up to so long ago.
@@ -213,7 +216,7 @@ async def stream(call: Call) -> AsyncIterator[bytes]:
         if pool_id is None:
             raise Problem("unknown", f"There is no pool {call.query.pool!r} here.", "pool")
     if watcher.streams >= call.service.settings.streams_max:
-        raise Problem("too_many_requests", "So many are watching that no more can.")
+        raise slow_down(_LATER_S)
     asked = Cursor.of(call.last_event_id) if call.last_event_id else None
     if asked is not None and not await watcher.changes.can_resume(asked):
         asked = None
@@ -226,6 +229,10 @@ async def _told(
     call: Call, watcher: Watcher, cursor: Cursor, pool_id: int | None, resumed: bool
 ) -> AsyncIterator[bytes]:
     doorkeeper, time = call.service.doorkeeper, asyncio.get_running_loop().time
+    if watcher.streams >= call.service.settings.streams_max:
+        # So many have asked at once that all were let in before the first of them was counted.
+        yield f"retry: {_LATER_S}000\n\n".encode()
+        return
     watcher.streams += 1
     watcher.wake()
     try:

@@ -42,15 +42,21 @@ _ALL: Final = 2**31 - 1
 
 
 async def export_csv(store: Store, pool_id: int, what: str) -> str:
-    """The line in order, or all bookings, the oldest first."""
+    """The line in order, or all bookings, the oldest first.
+
+    It is read and written page by page: whoever else asks is answered in between.
+    """
+    positions: dict[int, int] = {}
+    written = [table.lines([HEADS])]
     async with store.snapshot(long=True) as snapshot:
-        waiting = await snapshot.rows("read_line", pool_id, _LOWEST, _ALL)
-        positions = {row[1]: index for index, row in enumerate(waiting, 1)}
-        if what == "line":
-            found: Sequence[Row] = waiting
-        else:
-            found = await snapshot.rows("read_bookings", pool_id, 0, None, None, _ALL)
-    return table.written(HEADS, _rows(pool_id, found, positions))
+        async for page in snapshot.stream("read_line", pool_id, _LOWEST, _ALL):
+            positions.update((row[1], position) for position, row in enumerate(page, len(positions) + 1))
+            if what == "line":
+                written.append(table.lines(_rows(pool_id, page, positions)))
+        if what == "bookings":
+            pages = snapshot.stream("read_bookings", pool_id, 0, None, None, _ALL)
+            written += [table.lines(_rows(pool_id, page, positions)) async for page in pages]
+    return "".join(written)
 
 
 def _rows(pool_id: int, found: Sequence[Row], positions: dict[int, int]) -> Iterator[tuple[Any, ...]]:

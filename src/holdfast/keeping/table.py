@@ -31,10 +31,13 @@ def plain(text: str) -> str:
 
 def written(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table as CSV."""
+    return lines([heads]) + lines(rows)
+
+
+def lines(rows: Iterable[Sequence[Any]]) -> str:
+    """Some rows of it."""
     out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(heads)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    csv.writer(out).writerows([cell(value) for value in row] for row in rows)
     return out.getvalue()
 
 

@@ -18,6 +18,8 @@ import msgspec
 from holdfast.http.limits import slow_down, whose
 from holdfast.pages.calls import Call
 
+# When those may come again for whom there is no room.
+_LATER_S: Final = 30
 # Nobody reads faster, and a pool on fire is not read again for every spark.
 _REST_S: Final = 0.3
 
@@ -52,17 +54,25 @@ async def stream(call: Call, pool_id: int, look: Look, *, alike: bool = False) -
 
 async def follow(call: Call, look: Look) -> AsyncIterator[bytes]:
     """Check that one more may watch, then hand out the stream of what is seen."""
-    settings, watcher = call.service.settings, call.service.watcher
-    full = watcher.onlookers >= settings.page_streams_max
-    if full or _watching[whose(call.address)] >= settings.page_streams_per_address_max:
-        raise slow_down(30)
+    if _is_full(call):
+        raise slow_down(_LATER_S)
     call.headers = call.query = _NOTHING  # Thousands may look, and what a browser says of itself is long.
     return _told(call, look)
+
+
+def _is_full(call: Call) -> bool:
+    settings, here = call.service.settings, _watching[whose(call.address)]
+    full = call.service.watcher.onlookers >= settings.page_streams_max
+    return full or here >= settings.page_streams_per_address_max
 
 
 async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
     watcher, seen = call.service.watcher, ""
     who, time, rested_at = whose(call.address), asyncio.get_running_loop().time, 0.0
+    if _is_full(call):
+        # So many have asked at once that all were let in before the first of them was counted.
+        yield f"retry: {_LATER_S}000\n\n".encode()
+        return
     watcher.onlookers += 1
     _watching[who] += 1
     watcher.wake()

@@ -15,6 +15,7 @@ from holdfast.store.postgres.bulk import QUERIES
 from holdfast.store.postgres.hosts import addresses, first_to_answer, is_overtaken
 
 CONNECT_S: Final = 5.0
+CLOSE_S: Final = 2.0
 
 # A host that is gone without a word is noticed in half a minute, also where nobody is waiting for it.
 _KEEPALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 30_000}
@@ -123,6 +124,12 @@ def deadline(connection: asyncpg.Connection, seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+async def leave(connection: asyncpg.Connection) -> None:
+    """Say goodbye, and do not wait for long: one that has fallen silent must keep nobody."""
+    with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+        await connection.close(timeout=CLOSE_S)
 
 
 class Prepared:

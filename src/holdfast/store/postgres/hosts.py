@@ -14,9 +14,11 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import asyncpg
+
+from holdfast.errors import SettingsWrong
 
 # How long the others wait for who was asked last.
 HEAD_START_S: Final = 0.5
@@ -29,9 +31,12 @@ Ask = Callable[[str], Awaitable[asyncpg.Connection]]
 
 
 def addresses(url: str) -> list[str]:
-    """The address of each host, in random order."""
+    """The address of each host, in random order. Raises SettingsWrong."""
     parts = urlsplit(url)
     user, at, hosts = parts.netloc.rpartition("@")
+    if any(name == "host" and "," in value for name, value in parse_qsl(parts.query)):
+        # The driver would take them in their order, a standby that stands first for good.
+        raise SettingsWrong("write several hosts before the database's name: postgresql://HOST,HOST/NAME")
     if "," not in hosts:
         return [url]
     listed = hosts.split(",")

@@ -11,7 +11,7 @@ from typing import Final
 import asyncpg
 
 from holdfast.store.postgres.bulk import QUERIES
-from holdfast.store.postgres.connections import connect
+from holdfast.store.postgres.connections import connect, deadline
 
 log = logging.getLogger("holdfast")
 
@@ -71,7 +71,8 @@ class Listening:
         heard, gone = False, asyncio.Event()
         connection.add_termination_listener(lambda _: gone.set())
         try:
-            await connection.add_listener(_CHANNEL, lambda *_: self._wake())
+            with deadline(connection, _PULSE_DEADLINE_S):
+                await connection.add_listener(_CHANNEL, lambda *_: self._wake())
             heard = True
             # What was said while nobody listened is made up for by looking.
             self._wake()
@@ -94,8 +95,5 @@ async def _pulse(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
         async with asyncio.timeout(_PULSE_S):
             await gone.wait()
             return
-    deadline = asyncio.get_running_loop().call_later(_PULSE_DEADLINE_S, connection.terminate)
-    try:
+    with deadline(connection, _PULSE_DEADLINE_S):
         await connection.execute(QUERIES["pulse"])
-    finally:
-        deadline.cancel()

@@ -17,12 +17,14 @@ from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import (
+    CLOSE_S,
     LOST,
     PLANS,
     Prepared,
     connect,
     deadline,
     describe,
+    leave,
     lost,
     open_connection,
     without_rows,
@@ -31,10 +33,11 @@ from holdfast.store.postgres.listening import Listening
 from holdfast.store.queries import load_migrations
 
 _DEADLINE_S: Final = 10.0
-_CLOSE_S: Final = 2.0
 _READERS_MAX: Final = 8
+# Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
+_LONG_MAX: Final = 4
 _PAGE: Final = 1_000
-_MIGRATION_LOCK: Final = 0x686F6C64
+MIGRATION_LOCK: Final = 0x686F6C64
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
 # time until our own deadline: a machine that stands still for a moment shall fail nobody.
 _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
@@ -181,8 +184,14 @@ class PostgresTransaction:
         connection, warnings = self._connection, []
         note = lambda _, message: warnings.append(message)  # noqa: E731
         connection.add_log_listener(note)
+        task = asyncio.ensure_future(statement)
         try:
-            answer = await statement
+            answer = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # The caller goes away; if the driver heard of it, it would send a cancel.
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
+            connection.terminate()
+            raise
         except Exception as error:
             if isinstance(error, asyncpg.PostgresError) and not lost(error, connection):
                 # It said no: nothing was committed.
@@ -221,6 +230,9 @@ class PostgresTransaction:
             self._store.writer_free.release()
 
     def _world(self, error: Exception) -> Exception:
+        if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+            # It does not lead, or no longer: who does is found by connecting anew.
+            self._connection.terminate()
         if lost(error, self._connection):
             return Unavailable(f"PostgreSQL: {describe(error)}")
         return without_rows(error)
@@ -236,6 +248,7 @@ class PostgresStore:
         self._writer: asyncpg.Connection | None = None
         self.statements = Prepared()
         self._readers: asyncpg.Pool | None = None
+        self._long_looks = asyncio.Semaphore(_LONG_MAX)
         self._scout = PostgresScout(url)
         self._listening = Listening(url)
         self._closed = False
@@ -257,21 +270,23 @@ class PostgresStore:
         if self._readers is not None:
             # Reads that have begun may end; one that does not is cut off.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._readers.close(), _CLOSE_S)
+                await asyncio.wait_for(self._readers.close(), CLOSE_S)
             self._readers.terminate()
         self._scout.close()
         if self._writer is not None:
-            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
-                await self._writer.close(timeout=2)
+            await leave(self._writer)
 
     async def begin(self) -> PostgresTransaction:
         await self.writer_free.acquire()
         try:
+            if self._closed:
+                raise Closing("Holdfast is closed")
             if self._writer is None or self._writer.is_closed():
                 self.statements.clear()
                 self._writer = await connect(self._url, writer=True)
+                # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
+                self._scout.close()
                 if self._readers is not None:
-                    # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
                     await self._readers.expire_connections()
             self.statements.grow_old()
             return PostgresTransaction(self, self._writer)
@@ -293,8 +308,9 @@ class PostgresStore:
         if self._closed:
             raise Closing("Holdfast is closed")
         assert self._readers is not None
+        turn = self._long_look() if long else contextlib.nullcontext()
         try:
-            async with self._readers.acquire(timeout=_DEADLINE_S) as connection:
+            async with turn, self._readers.acquire(timeout=_DEADLINE_S) as connection:
                 loop = asyncio.get_running_loop()
                 deadline = None if long else loop.call_later(_DEADLINE_S, connection.terminate)
                 try:
@@ -306,6 +322,15 @@ class PostgresStore:
         except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
 
+    @contextlib.asynccontextmanager
+    async def _long_look(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(_DEADLINE_S):
+            await self._long_looks.acquire()
+        try:
+            yield
+        finally:
+            self._long_looks.release()
+
     async def pending(self) -> list[str]:
         connection = await connect(self._url)
         try:
@@ -314,9 +339,7 @@ class PostgresStore:
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            # One that has fallen silent must not keep whoever asks whether it is there.
-            with contextlib.suppress(*LOST, asyncpg.InterfaceError, TimeoutError):
-                await connection.close(timeout=_CLOSE_S)
+            await leave(connection)
         known = load_migrations(self.dialect)
         if done > known[-1][0]:
             raise SchemaUnknown(f"the database has schema {done}; this Holdfast knows up to {known[-1][0]}")
@@ -333,15 +356,17 @@ class PostgresStore:
         try:
             async with connection.transaction():
                 # Several nodes may start at once: one migrates, the others wait and find it done.
-                await connection.execute(QUERIES["migration_lock"], _MIGRATION_LOCK)
+                await connection.execute(QUERIES["migration_lock"], MIGRATION_LOCK)
                 done = await _version(connection)
                 for number, name, text in load_migrations(self.dialect):
                     if number > done:
                         await connection.execute(text)
                         await connection.execute(QUERIES["insert_schema"], number, now)
                         applied.append(name)
+        except (*LOST, asyncpg.InterfaceError) as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
-            await connection.close()
+            await leave(connection)
         return applied
 
     async def listen(self, woken: Callable[[], None]) -> None:

@@ -246,6 +246,8 @@ class SqliteStore:
         assert self._writer is not None
         await self.writer_free.acquire()
         try:
+            if self._closed:
+                raise Closing("Holdfast is closed")
             await self._begin(self._writer)
         except BaseException:
             self.writer_free.release()
