@@ -89,7 +89,8 @@ class Deliverer:
         async with self._turn():
             notice = await gather(reader, row, settings.base_url, self._secret)
             key, attempts = notice.key, row[8]
-            settled = {it[0]: it[1] for it in await reader.rows("deliveries_of", *key) if it[1] != "pending"}
+            noted = await reader.each("deliveries_of_messages", [key])
+            settled = {it[3]: it[4] for it in noted if it[4] != "pending"}
             if _is_moot(notice, now):
                 return Try(key, attempts, notice, [], settled)
             found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)

@@ -131,8 +131,8 @@ class Outbox:
     async def _take_in_hand(self, most: int = HANDS_MAX) -> int:
         # One at a time: between being taken and being in hand a message would be seen by nobody.
         async with self._taking:
-            reader = Remembering(self._hf.store.reader())
             taken = await self._take(HANDS_MAX - len(self._in_hand), most)
+            reader = Remembering(self._hf.store.reader(), taken)
             for about, rows in _by_booking(taken).items():
                 task = asyncio.create_task(self._send_in_turn(reader, rows, self._latest.get(about)))
                 self._in_hand.add(task)

@@ -56,6 +56,11 @@ ON CONFLICT (pool_id, seq, part, target) DO UPDATE SET state = excluded.state,
 SELECT d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
 WHERE d.pool_id = $1 AND d.seq = $2 AND d.part = $3 ORDER BY d.target;
 
+-- name: deliveries_of_messages
+SELECT d.pool_id, d.seq, d.part, d.target, d.state
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (pool, s, p)
+JOIN deliveries AS d ON d.pool_id = x.pool AND d.seq = x.s AND d.part = x.p;
+
 -- name: read_message
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
 FROM outbox WHERE pool_id = $1 AND seq = $2 AND part = $3;

@@ -49,6 +49,9 @@ ON CONFLICT (pool_id, seq, part, target) DO UPDATE SET state = excluded.state,
 SELECT d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
 WHERE d.pool_id = ?1 AND d.seq = ?2 AND d.part = ?3 ORDER BY d.target;
 
+-- name: deliveries_of_messages
+SELECT pool_id, seq, part, target, state FROM deliveries WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
+
 -- name: read_message
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
 FROM outbox WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
