@@ -76,6 +76,13 @@ class Deliverer:
     def reaches_people(self) -> bool:
         return bool({"email", "sms"} & set(self._notifiers))
 
+    async def close(self) -> None:
+        """Let go of whatever notifiers keep open."""
+        closes = [it.close() for it in self._notifiers.values() if hasattr(it, "close")]
+        for error in await asyncio.gather(*closes, return_exceptions=True):
+            if isinstance(error, Exception):
+                log.warning("a notifier could not be closed: %s", error)
+
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
         """One message at a time is looked up and worded, and whoever asks us something comes in between."""

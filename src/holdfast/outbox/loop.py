@@ -112,6 +112,7 @@ class Outbox:
         for task in self._in_hand:
             task.cancel()
         await asyncio.gather(*self._in_hand, return_exceptions=True)
+        await self._deliverer.close()
 
     def wake(self) -> None:
         """There may be something to send."""

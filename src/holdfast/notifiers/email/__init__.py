@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import parseaddr
-from typing import Final
 
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.email.address import MailServer
 from holdfast.notifiers.email.codes import is_permanent
-
-_TIMEOUT_S: Final = 20.0
-# So many connections at once a mail server takes from one sender without taking offence.
-_LINES_MAX: Final = 8
 
 
 class EmailNotifier:
     """Hands e-mails to one mail server."""
 
     def __init__(self, server: MailServer, sender: str) -> None:
-        self._server = server
+        # Only those who send e-mail pay for importing what does it.
+        from holdfast.notifiers.email.lines import Lines
+
         self._sender = sender
-        self._lines = asyncio.Semaphore(_LINES_MAX)
+        self._lines = Lines(server)
 
     async def send(self, message: Outgoing) -> None:
-        # Only those who send e-mail pay for importing it.
         import aiosmtplib
 
         try:
-            async with self._lines:
-                await aiosmtplib.send(self.letter(message), timeout=_TIMEOUT_S, **self._server.options())
+            await self._lines.send(self.letter(message))
         except aiosmtplib.SMTPRecipientsRefused as refused:
-            _, answer = refused, refused.recipients[0]
+            answer = refused.recipients[0]
             raise _judged(answer.code, answer.message, at_recipient=True) from refused
         except aiosmtplib.SMTPAuthenticationError as error:
             # Ours to mend, and no reason to give up on anybody.
@@ -44,6 +38,10 @@ class EmailNotifier:
             raise _judged(error.code, error.message, at_recipient=at_recipient) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise Temporary(f"the mail server cannot be used: {type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        """Hang up on the mail server; the next letter opens a line anew."""
+        await self._lines.close()
 
     def letter(self, message: Outgoing) -> EmailMessage:
         """The e-mail itself. Raises Permanent if the address is none."""
