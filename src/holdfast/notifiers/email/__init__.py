@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from email.errors import HeaderParseError
 from email.headerregistry import Address
-from email.message import EmailMessage
 from email.utils import parseaddr
 
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.email.address import MailServer
 from holdfast.notifiers.email.codes import is_permanent
+from holdfast.notifiers.email.mime import Letter, content, header
 
 
 class EmailNotifier:
@@ -20,6 +20,8 @@ class EmailNotifier:
         from holdfast.notifiers.email.lines import Lines
 
         self._sender = sender
+        # The header, for addresses in ASCII and for others.
+        self._from: dict[bool, bytes] = {}
         self._lines = Lines(server)
 
     async def send(self, message: Outgoing) -> None:
@@ -43,31 +45,23 @@ class EmailNotifier:
         """Hang up on the mail server; the next letter opens a line anew."""
         await self._lines.close()
 
-    def letter(self, message: Outgoing) -> EmailMessage:
+    def letter(self, message: Outgoing) -> Letter:
         """The e-mail itself. Raises Permanent if the address is none."""
-        letter = EmailMessage()
-        letter["From"] = self._sender
-        letter["To"] = _recipient(message.address)
-        letter["Subject"] = " ".join(message.subject.split())
-        letter["Message-ID"] = f"<{message.id}@{self._domain()}>"
-        letter["Auto-Submitted"] = "auto-generated"
-        letter["X-Holdfast-Kind"] = message.kind
-        letter.set_content(message.text)
-        if message.html:
-            letter.add_alternative(message.html, subtype="html")
-        for it in message.attachments:
-            main, _, sub = it.media_type.partition("/")
-            if it.cid and message.html:
-                shown = letter.get_payload()[1]  # type: ignore[index]
-                shown.add_related(it.content, main, sub, cid=f"<{it.cid}>", filename=it.name)  # type: ignore[union-attr]
-            elif main == "text":
-                letter.add_attachment(it.content.decode(), subtype=sub, filename=it.name)
-            else:
-                letter.add_attachment(it.content, main, sub, filename=it.name)
-        return letter
-
-    def _domain(self) -> str:
-        return parseaddr(self._sender)[1].rpartition("@")[2]
+        to = _recipient(message.address)
+        sender = parseaddr(self._sender)[1]
+        utf8 = not (to.addr_spec + sender).isascii()
+        if utf8 not in self._from:
+            self._from[utf8] = header("From", self._sender, utf8=utf8)
+        head = (
+            self._from[utf8],
+            header("To", to, utf8=utf8),
+            header("Subject", " ".join(message.subject.split()), utf8=utf8),
+            header("Message-ID", f"<{message.id}@{sender.rpartition('@')[2]}>", utf8=utf8),
+            b"Auto-Submitted: auto-generated\r\n",
+            header("X-Holdfast-Kind", message.kind, utf8=utf8),
+        )
+        whole = b"".join(head) + content(message.text, message.html, message.attachments)
+        return Letter(sender, to.addr_spec, whole, utf8)
 
 
 def _recipient(address: str) -> Address:

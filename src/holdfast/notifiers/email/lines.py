@@ -7,12 +7,12 @@ fared, whoever sends it hears so, and tries again later.
 from __future__ import annotations
 
 import asyncio
-from email.message import EmailMessage
 from typing import Final
 
 import aiosmtplib
 
 from holdfast.notifiers.email.address import MailServer
+from holdfast.notifiers.email.mime import Letter
 
 # So many at once a mail server takes from one sender without taking offence, and so many letters over each.
 LINES_MAX: Final = 8
@@ -47,7 +47,7 @@ class Lines:
         self._waiting: list[Line] = []
         self._leaving: set[asyncio.Task[None]] = set()
 
-    async def send(self, letter: EmailMessage) -> None:
+    async def send(self, letter: Letter) -> None:
         """Hand a letter over. Raises what aiosmtplib does."""
         await self._places.acquire()
         line: Line | None = None
@@ -113,10 +113,11 @@ class Lines:
         return task
 
 
-async def _carry(line: Line, letter: EmailMessage) -> None:
+async def _carry(line: Line, letter: Letter) -> None:
     line.letters += 1
+    asked = ["SMTPUTF8", "BODY=8BITMIME"] if letter.utf8 else []
     try:
-        await line.smtp.send_message(letter)
+        await line.smtp.sendmail(letter.sender, [letter.recipient], letter.content, mail_options=asked)
     except (aiosmtplib.SMTPResponseException, aiosmtplib.SMTPRecipientsRefused) as error:
         # It was answered in good order, and is good for the next letter.
         if getattr(error, "code", 0) < 0:
