@@ -23,18 +23,25 @@ from testbed.ports import free_port
 
 
 class MailServer:
-    """Takes mail. `answers` says what it answers to RCPT for an address, `at_data` to any message.
+    """Takes mail. `answers` says what it answers to RCPT for an address, `at_data` to any message, `at_mail`
+    and `at_reset` to the commands of these names; over a connection it takes as many as `over_a_line` says.
 
-    What goes to an address in `held` waits for as long as it is there.
+    What goes to an address in `held` waits for as long as it is there; who sends to one in `dropped` is left
+    without an answer.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None, **options: Any) -> None:
         self.port = free_port()
         self.answers: dict[str, str] = {}
-        self.at_data = ""
+        self.at_data = self.at_mail = self.at_reset = ""
+        self.over_a_line = 1_000
         self.stall_s = 0.0
         self.stalls: dict[str, float] = {}
         self.held: set[str] = set()
+        self.holding = False
+        self.dropped: set[str] = set()
+        # The connections over which something was to be sent, by where they come from.
+        self.lines: dict[Any, asyncio.Transport] = {}
         self.letters: list[EmailMessage] = []
         self._tls = tls
         self._options = options
@@ -53,14 +60,44 @@ class MailServer:
 
     def down(self) -> None:
         if self._controller is not None:
+            asyncio.run_coroutine_threadsafe(self._hang_up(), self._controller.loop).result()
             self._controller.stop()
             self._controller = None
+
+    def open_lines(self) -> int:
+        return sum(not line.is_closing() for line in list(self.lines.values()))
+
+    def hang_up(self) -> None:
+        """Say nothing, and close every connection."""
+        assert self._controller is not None
+        asyncio.run_coroutine_threadsafe(self._hang_up(), self._controller.loop).result()
+
+    async def _hang_up(self) -> None:
+        for line in self.lines.values():
+            line.abort()
+        # The loop closes them in its next turn.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
     def ids(self) -> list[str]:
         return [str(letter["Message-ID"]) for letter in self.letters]
 
     def to(self, address: str) -> list[EmailMessage]:
         return [letter for letter in self.letters if address in str(letter["To"])]
+
+    async def handle_MAIL(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        assert server.transport is not None
+        self.lines[session.peer] = server.transport
+        session.letters = getattr(session, "letters", 0) + 1  # type: ignore[attr-defined]
+        if self.at_mail or session.letters > self.over_a_line:  # type: ignore[attr-defined]
+            return self.at_mail or "451 4.7.0 too many over one line"
+        envelope.mail_from = address
+        return "250 OK"
+
+    async def handle_RSET(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        return self.at_reset or "250 OK"
 
     async def handle_RCPT(  # noqa: N802
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -74,6 +111,7 @@ class MailServer:
         if stall_s := max([self.stall_s, *(self.stalls.get(it, 0.0) for it in envelope.rcpt_tos)]):
             await asyncio.sleep(stall_s)
         while self.held & set(envelope.rcpt_tos):
+            self.holding = True
             await asyncio.sleep(0.01)
         if self.at_data:
             return self.at_data
@@ -81,6 +119,9 @@ class MailServer:
         letter = message_from_bytes(envelope.content, policy=default)
         assert isinstance(letter, EmailMessage)
         self.letters.append(letter)
+        if self.dropped & set(envelope.rcpt_tos):
+            assert server.transport is not None
+            server.transport.abort()
         return "250 OK"
 
 

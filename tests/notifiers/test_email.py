@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,10 +26,20 @@ from tests.notifiers.servers import MailServer, mail_server, only
 HELLO = Outgoing("p1-7-0", "joined", "ann@example.org", "Hello", "plain", "<p>rich</p>")
 
 
+made: list[EmailNotifier] = []
+
+
+@pytest.fixture(autouse=True)
+async def hung_up() -> AsyncIterator[None]:
+    yield
+    while made:
+        await made.pop().close()
+
+
 def notifier(server: MailServer, query: str = "?tls=none", user: str = "") -> EmailNotifier:
-    return EmailNotifier(
-        address_of(f"smtp://{user}127.0.0.1:{server.port}{query}"), "Seats <seats@example.org>"
-    )
+    address = address_of(f"smtp://{user}127.0.0.1:{server.port}{query}")
+    made.append(EmailNotifier(address, "Seats <seats@example.org>"))
+    return made[-1]
 
 
 async def test_an_email_has_both_forms_and_an_id_that_stays() -> None:
@@ -97,7 +108,7 @@ async def test_a_message_that_is_not_taken_is_given_up() -> None:
 
 
 async def test_a_server_that_is_away_or_slow_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.notifiers.email._TIMEOUT_S", 0.3)
+    monkeypatch.setattr("holdfast.notifiers.email.lines._TIMEOUT_S", 0.3)
     nowhere = EmailNotifier(address_of(f"smtp://127.0.0.1:{free_port()}"), "seats@example.org")
     with pytest.raises(Temporary):
         await nowhere.send(HELLO)

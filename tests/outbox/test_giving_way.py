@@ -93,6 +93,53 @@ async def test_what_is_the_same_for_all_of_a_take_is_read_once(
     assert [asked.count(it) for it in ("templates_of", "webhooks_of", "pool_configs")] == [1, 1, 1]
 
 
+@pytest.fixture
+def looks(post: Post, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What is looked up by key, and of how many at once; several cannot be once it says `refused`."""
+    asked: list[tuple[str, int]] = []
+    kind = type(post.hf.store.reader())
+    plain = kind.each
+
+    async def each(self: Any, name: str, keys: Any) -> Any:
+        asked.append((name, len(keys)))
+        if ("refused", 0) in asked and len(keys) > 1:
+            raise ValueError("one of these is not for reading")
+        return await plain(self, name, keys)
+
+    monkeypatch.setattr(kind, "each", each)
+    return asked
+
+
+async def test_what_is_each_ones_own_is_read_for_the_whole_take(
+    post: Post, looks: list[tuple[str, int]]
+) -> None:
+    await signed_up(post, 11)
+    looks.clear()
+    assert await post.outbox.send_due() == 10
+    assert sorted(looks) == [("bookings_by_number", 10), ("deliveries_of_messages", 10)]
+    assert len({str(it["To"]) for it in post.mail.letters}) == 10
+
+
+async def test_after_a_second_everything_is_read_anew(
+    post: Post, looks: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.outbox.remembering._FOR_S", -1.0)
+    await signed_up(post, 3)
+    looks.clear()
+    assert await post.outbox.send_due() == 2
+    assert sorted(looks) == [("bookings_by_number", 1)] * 2 + [("deliveries_of_messages", 1)] * 2
+
+
+async def test_if_all_together_cannot_be_read_each_is_read_alone(
+    post: Post, looks: list[tuple[str, int]]
+) -> None:
+    await signed_up(post, 4)
+    looks[:] = [("refused", 0)]
+    assert await post.outbox.send_due() == 3
+    assert ("bookings_by_number", 1) in looks
+    assert len(post.mail.letters) == 3
+
+
 async def test_a_webhook_that_was_added_just_now_is_told(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,26 @@ async def test_what_the_loop_has_just_taken_is_waited_for(
     assert {state for _, state in await post.states("chair")} == {"sent"}
 
 
+async def test_who_stops_lets_go_of_what_notifiers_keep_open(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.notifiers.email.lines._IDLE_S", 3_600.0)
+
+    class Stuck:
+        async def send(self, message: Outgoing) -> None:
+            raise NotImplementedError
+
+        async def close(self) -> None:
+            raise OSError("it does not close")
+
+    granted(await post.hf.confirm((await post.book("chair", "Ann")).id))
+    await post.outbox.send_due()
+    assert post.mail.open_lines() == 1
+    post.outbox._deliverer._notifiers["sms"] = Stuck()  # type: ignore[index]
+    await post.outbox.close()
+    await until(lambda: post.mail.open_lines() == 0)
+
+
 async def test_what_comes_later_about_a_booking_is_told_later(post: Post) -> None:
     """The first letter is slow, and the second is taken meanwhile: it waits for the first."""
     told, go_on = list[str](), asyncio.Event()

@@ -85,6 +85,8 @@ async def test_without_taking_two_processes_would_send_twice(database_url: str, 
         one, two = (Outbox(hf, settings_for(mail), lease=0) for _ in range(2))
         taken = [(outbox, row) for outbox in (one, two) for row in await outbox._take(HANDS_MAX)]
         await asyncio.gather(*(outbox._send(outbox._hf.store.reader(), row) for outbox, row in taken))
+        for outbox in (one, two):
+            await outbox.close()
     # Each took all five; who comes last may see that the other was faster, but most go out twice.
     assert len(taken) == 10
     assert len(mail.letters) > 5

@@ -228,6 +228,7 @@ async def test_what_was_taken_is_left_alone_until_its_time_is_over(post: Post) -
     assert await other.send_due() == 0
     await post.hf.advance(seconds=121)
     assert await other.send_due() == 1
+    await other.close()
     assert post.mail.ids() == [f"<{granted(await post.hf.messages('chair'))[0].id}@example.org>"]
 
 
@@ -236,7 +237,9 @@ async def test_who_was_too_slow_does_not_undo_what_another_has_marked(post: Post
     granted(await post.hf.confirm(olga.id))
     row = (await post.outbox._take(10))[0]
     await post.hf.advance(seconds=121)
-    assert await Outbox(post.hf, settings_for(post.mail)).send_due() == 1
+    other = Outbox(post.hf, settings_for(post.mail))
+    assert await other.send_due() == 1
+    await other.close()
     post.mail.at_data = "451 4.3.0 not now"
     await post.outbox._send(post.hf.store.reader(), row)
     assert await post.states("chair") == [("confirmed", "sent")]

@@ -70,7 +70,9 @@ async def test_who_can_be_reached_another_way_keeps_the_offer(post: Post, hook: 
     ann = granted(await post.hf.book("chair", {"id": "ann", "name": "Ann", "contacts": contacts}))
     await post.book("chair", "Bea")
     granted(await post.hf.cancel(olga.id))
-    await Outbox(post.hf, settings).send_due()
+    outbox = Outbox(post.hf, settings)
+    await outbox.send_due()
+    await outbox.close()
     assert await state(post, ann.id) == "offered"
     (text,) = hook.received
     assert text.form["To"] == "+358407654321"
@@ -94,6 +96,7 @@ async def test_the_last_way_that_fails_rolls_on(post: Post, hook: Receiver) -> N
     hook.status, hook.answer = 400, b'{"code": 21211, "message": "not a valid phone number"}'
     await post.hf.advance(seconds=16)
     await outbox.send_due()
+    await outbox.close()
     assert await state(post, ann.id) == "waiting"
     assert await state(post, bea.id) == "offered"
 

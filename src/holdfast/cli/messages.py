@@ -51,7 +51,11 @@ def outbox(
 async def _send_once(hf: Holdfast) -> dict[str, int]:
     from holdfast.outbox import Outbox
 
-    return {"tried": await Outbox(hf).send_due()}
+    sending = Outbox(hf)
+    try:
+        return {"tried": await sending.send_due()}
+    finally:
+        await sending.close()
 
 
 async def _sent(hf: Holdfast, found: dict[str, int]) -> str:

@@ -54,7 +54,10 @@ class Outgoing:
 
 
 class Notifier(Protocol):
-    """Hands messages over: to a mail server, a phone, a program, a chat."""
+    """Hands messages over: to a mail server, a phone, a program, a chat.
+
+    One that keeps something open may have `async def close(self)`, too: the outbox calls it when it stops.
+    """
 
     async def send(self, message: Outgoing) -> None:
         """Hand it over. Raises Temporary or Permanent."""

@@ -76,6 +76,13 @@ class Deliverer:
     def reaches_people(self) -> bool:
         return bool({"email", "sms"} & set(self._notifiers))
 
+    async def close(self) -> None:
+        """Let go of whatever notifiers keep open."""
+        closes = [it.close() for it in self._notifiers.values() if hasattr(it, "close")]
+        for error in await asyncio.gather(*closes, return_exceptions=True):
+            if isinstance(error, Exception):
+                log.warning("a notifier could not be closed: %s", error)
+
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
         """One message at a time is looked up and worded, and whoever asks us something comes in between."""
@@ -89,7 +96,8 @@ class Deliverer:
         async with self._turn():
             notice = await gather(reader, row, settings.base_url, self._secret)
             key, attempts = notice.key, row[8]
-            settled = {it[0]: it[1] for it in await reader.rows("deliveries_of", *key) if it[1] != "pending"}
+            noted = await reader.each("deliveries_of_messages", [key])
+            settled = {it[3]: it[4] for it in noted if it[4] != "pending"}
             if _is_moot(notice, now):
                 return Try(key, attempts, notice, [], settled)
             found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)

@@ -27,7 +27,7 @@ from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from holdfast.outbox.deliver import Deliverer, Try
 from holdfast.outbox.remembering import Remembering
 from holdfast.outbox.settings import MessageSettings
-from holdfast.store.base import Reader, Row, beside
+from holdfast.store.base import Reader, Row, Transaction, beside
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
@@ -47,6 +47,8 @@ _LOWEST: Final = -1
 _BUSY: Final = 16
 _FEW: Final = 8
 _GIVE_WAY_S: Final = 0.04
+# Of what is taken of a pool so much is for what has been due for longest, however much is urgent.
+_FOR_ANY: Final = 0.25
 # So few messages that are due tell by themselves which pools they are of.
 _DUE_MAX: Final = 256
 
@@ -110,6 +112,7 @@ class Outbox:
         for task in self._in_hand:
             task.cancel()
         await asyncio.gather(*self._in_hand, return_exceptions=True)
+        await self._deliverer.close()
 
     def wake(self) -> None:
         """There may be something to send."""
@@ -131,8 +134,8 @@ class Outbox:
     async def _take_in_hand(self, most: int = HANDS_MAX) -> int:
         # One at a time: between being taken and being in hand a message would be seen by nobody.
         async with self._taking:
-            reader = Remembering(self._hf.store.reader())
             taken = await self._take(HANDS_MAX - len(self._in_hand), most)
+            reader = Remembering(self._hf.store.reader(), taken)
             for about, rows in _by_booking(taken).items():
                 task = asyncio.create_task(self._send_in_turn(reader, rows, self._latest.get(about)))
                 self._in_hand.add(task)
@@ -192,13 +195,30 @@ class Outbox:
         each = max(1, min(free - _SPARE_HANDS, most) // len(pools))
         tx = await beside(self._hf.store)
         try:
-            # In the order of their ids, so that two processes that take never wait for each other.
-            asked = [(pool, now, now + self._lease, each) for pool in sorted(pools)]
-            taken = list(await tx.each("take_messages", asked))
+            taken = await self._take_of(tx, sorted(pools), now, each)
             await tx.commit()
         finally:
             await tx.rollback()
         return sorted(taken, key=lambda row: (row[0], row[1], row[2]))
+
+    async def _take_of(self, tx: Transaction, pools: list[int], now: Instant, each: int) -> list[Row]:
+        """Take up to so many of each pool: first what is urgent, then what has been due for longest.
+
+        The pools come in the order of their ids, so that two processes that take never wait for each other.
+        """
+        until = now + self._lease
+        # Also where one at a time is taken, now and then it is one of the others.
+        for_any = int(each * _FOR_ANY + self._dice())
+        taken: list[Row] = []
+        if urgent_most := each - for_any:
+            taken += await tx.each("take_urgent", [(pool, now, until, urgent_most) for pool in pools])
+        got = Counter(row[0] for row in taken)
+        if about := [(row[0], now, until, row[5], row[1]) for row in taken if row[5] is not None]:
+            # What happened before that is told before that, by the same hand.
+            taken += await tx.each("take_earlier", about)
+        if left := [(pool, now, until, each - got[pool]) for pool in pools if got[pool] < each]:
+            taken += await tx.each("take_messages", left)
+        return taken
 
     def _with_hands_left(self, pools: list[int], free: int) -> list[int]:
         """Of these pools, those that may have one of so many hands."""

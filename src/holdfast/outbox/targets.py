@@ -11,8 +11,8 @@ from holdfast import tokens
 from holdfast.messages.notice import Notice
 from holdfast.store.base import Reader
 
-# So little time may be left that every way is tried; anything else comes once.
-_URGENT: Final = ("offer", "promoted", "hold_ending")
+# So little time may be left that they go first, and every way is tried; anything else comes once.
+URGENT: Final = ("offer", "promoted", "hold_ending")
 _PHONES: Final = ("phone", "sms", "mobile")
 
 _kinds = msgspec.json.Decoder(tuple[str, ...])
@@ -64,6 +64,6 @@ def party_targets(notice: Notice, notifiers: Container[str]) -> list[Target]:
     if (address := party.contacts.get("email")) and "email" in notifiers:
         found.append(Target("email", "email", address, party.locale))
     number = next((party.contacts[name] for name in _PHONES if party.contacts.get(name)), "")
-    if number and "sms" in notifiers and (not found or notice.kind in _URGENT):
+    if number and "sms" in notifiers and (not found or notice.kind in URGENT):
         found.append(Target("sms", "sms", number, party.locale))
     return found

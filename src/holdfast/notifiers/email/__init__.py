@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 from email.errors import HeaderParseError
 from email.headerregistry import Address
-from email.message import EmailMessage
 from email.utils import parseaddr
-from typing import Final
 
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.email.address import MailServer
 from holdfast.notifiers.email.codes import is_permanent
-
-_TIMEOUT_S: Final = 20.0
-# So many connections at once a mail server takes from one sender without taking offence.
-_LINES_MAX: Final = 8
+from holdfast.notifiers.email.mime import Letter, content, header
 
 
 class EmailNotifier:
     """Hands e-mails to one mail server."""
 
     def __init__(self, server: MailServer, sender: str) -> None:
-        self._server = server
+        # Only those who send e-mail pay for importing what does it.
+        from holdfast.notifiers.email.lines import Lines
+
         self._sender = sender
-        self._lines = asyncio.Semaphore(_LINES_MAX)
+        # The header, for addresses in ASCII and for others.
+        self._from: dict[bool, bytes] = {}
+        self._lines = Lines(server)
 
     async def send(self, message: Outgoing) -> None:
-        # Only those who send e-mail pay for importing it.
         import aiosmtplib
 
         try:
-            async with self._lines:
-                await aiosmtplib.send(self.letter(message), timeout=_TIMEOUT_S, **self._server.options())
+            await self._lines.send(self.letter(message))
         except aiosmtplib.SMTPRecipientsRefused as refused:
-            _, answer = refused, refused.recipients[0]
+            answer = refused.recipients[0]
             raise _judged(answer.code, answer.message, at_recipient=True) from refused
         except aiosmtplib.SMTPAuthenticationError as error:
             # Ours to mend, and no reason to give up on anybody.
@@ -45,31 +41,27 @@ class EmailNotifier:
         except (aiosmtplib.SMTPException, OSError) as error:
             raise Temporary(f"the mail server cannot be used: {type(error).__name__}: {error}") from error
 
-    def letter(self, message: Outgoing) -> EmailMessage:
-        """The e-mail itself. Raises Permanent if the address is none."""
-        letter = EmailMessage()
-        letter["From"] = self._sender
-        letter["To"] = _recipient(message.address)
-        letter["Subject"] = " ".join(message.subject.split())
-        letter["Message-ID"] = f"<{message.id}@{self._domain()}>"
-        letter["Auto-Submitted"] = "auto-generated"
-        letter["X-Holdfast-Kind"] = message.kind
-        letter.set_content(message.text)
-        if message.html:
-            letter.add_alternative(message.html, subtype="html")
-        for it in message.attachments:
-            main, _, sub = it.media_type.partition("/")
-            if it.cid and message.html:
-                shown = letter.get_payload()[1]  # type: ignore[index]
-                shown.add_related(it.content, main, sub, cid=f"<{it.cid}>", filename=it.name)  # type: ignore[union-attr]
-            elif main == "text":
-                letter.add_attachment(it.content.decode(), subtype=sub, filename=it.name)
-            else:
-                letter.add_attachment(it.content, main, sub, filename=it.name)
-        return letter
+    async def close(self) -> None:
+        """Hang up on the mail server; the next letter opens a line anew."""
+        await self._lines.close()
 
-    def _domain(self) -> str:
-        return parseaddr(self._sender)[1].rpartition("@")[2]
+    def letter(self, message: Outgoing) -> Letter:
+        """The e-mail itself. Raises Permanent if the address is none."""
+        to = _recipient(message.address)
+        sender = parseaddr(self._sender)[1]
+        utf8 = not (to.addr_spec + sender).isascii()
+        if utf8 not in self._from:
+            self._from[utf8] = header("From", self._sender, utf8=utf8)
+        head = (
+            self._from[utf8],
+            header("To", to, utf8=utf8),
+            header("Subject", " ".join(message.subject.split()), utf8=utf8),
+            header("Message-ID", f"<{message.id}@{sender.rpartition('@')[2]}>", utf8=utf8),
+            b"Auto-Submitted: auto-generated\r\n",
+            header("X-Holdfast-Kind", message.kind, utf8=utf8),
+        )
+        whole = b"".join(head) + content(message.text, message.html, message.attachments)
+        return Letter(sender, to.addr_spec, whole, utf8)
 
 
 def _recipient(address: str) -> Address:

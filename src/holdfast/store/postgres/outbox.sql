@@ -37,6 +37,37 @@ FROM (
 WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
 RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
 
+-- name: take_urgent
+-- The same of those that cannot wait.
+UPDATE outbox AS o SET due_at = t.until, attempts = o.attempts + 1
+FROM (
+    SELECT found.pool_id, found.seq, found.part, x.until
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS x (pool, now, until, most)
+    CROSS JOIN LATERAL (
+        SELECT w.pool_id, w.seq, w.part FROM outbox AS w
+        WHERE w.pool_id = x.pool AND w.state = 'pending' AND w.kind IN ('offer', 'promoted', 'hold_ending')
+            AND w.due_at <= x.now
+        ORDER BY w.due_at, w.seq, w.part LIMIT x.most FOR UPDATE SKIP LOCKED
+    ) AS found
+) AS t
+WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
+RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+
+-- name: take_earlier
+-- Take what is due about a booking and happened no later than a message about it that was taken.
+UPDATE outbox AS o SET due_at = t.until, attempts = o.attempts + 1
+FROM (
+    SELECT found.pool_id, found.seq, found.part, x.until
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS x (pool, now, until, about, last)
+    CROSS JOIN LATERAL (
+        SELECT w.pool_id, w.seq, w.part FROM outbox AS w
+        WHERE w.pool_id = x.pool AND w.state = 'pending' AND w.booking = x.about AND w.due_at <= x.now AND w.seq <= x.last
+        FOR UPDATE SKIP LOCKED
+    ) AS found
+) AS t
+WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
+RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+
 -- name: mark_messages
 -- Say how a try went, unless somebody has taken the message anew meanwhile.
 UPDATE outbox AS o SET state = v5, due_at = v6, error = v7
@@ -55,6 +86,13 @@ ON CONFLICT (pool_id, seq, part, target) DO UPDATE SET state = excluded.state,
 -- name: deliveries_of
 SELECT d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
 WHERE d.pool_id = $1 AND d.seq = $2 AND d.part = $3 ORDER BY d.target;
+
+-- name: deliveries_of_messages
+-- LATERAL and LIMIT make the planner look each message up by index, also when the table is still empty.
+SELECT found.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (pool, s, p) CROSS JOIN LATERAL (
+    SELECT d.pool_id, d.seq, d.part, d.target, d.state FROM deliveries AS d
+    WHERE d.pool_id = x.pool AND d.seq = x.s AND d.part = x.p LIMIT 1000
+) AS found;
 
 -- name: read_message
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error

@@ -217,6 +217,9 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending';
 CREATE INDEX outbox_of_pool ON outbox (pool_id, due_at, seq, part) WHERE state = 'pending';
 CREATE INDEX outbox_dead ON outbox (pool_id, seq, part) WHERE state = 'dead';
+CREATE INDEX outbox_urgent ON outbox (pool_id, due_at, seq, part)
+    WHERE state = 'pending' AND kind IN ('offer', 'promoted', 'hold_ending');
+CREATE INDEX outbox_about ON outbox (pool_id, booking) WHERE state = 'pending';
 
 -- A message at one target: the party's e-mail or phone, a webhook, a contact of staff. No address stands here.
 CREATE TABLE deliveries (

@@ -34,6 +34,25 @@ WHERE (pool_id, seq, part) IN (
 )
 RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
 
+-- name: take_urgent
+-- The same of those that cannot wait.
+UPDATE outbox SET due_at = ?3, attempts = attempts + 1
+WHERE (pool_id, seq, part) IN (
+    SELECT w.pool_id, w.seq, w.part FROM outbox AS w INDEXED BY outbox_urgent
+    WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.kind IN ('offer', 'promoted', 'hold_ending') AND w.due_at <= ?2
+    ORDER BY w.due_at, w.seq, w.part LIMIT ?4
+)
+RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+
+-- name: take_earlier
+-- Take what is due about a booking and happened no later than a message about it that was taken.
+UPDATE outbox SET due_at = ?3, attempts = attempts + 1
+WHERE (pool_id, seq, part) IN (
+    SELECT w.pool_id, w.seq, w.part FROM outbox AS w INDEXED BY outbox_about
+    WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.booking = ?4 AND w.due_at <= ?2 AND w.seq <= ?5
+)
+RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+
 -- name: mark_messages
 -- Say how a try went, unless somebody has taken the message anew meanwhile.
 UPDATE outbox SET state = ?5, due_at = ?6, error = ?7
@@ -48,6 +67,9 @@ ON CONFLICT (pool_id, seq, part, target) DO UPDATE SET state = excluded.state,
 -- name: deliveries_of
 SELECT d.target, d.state, d.attempts, d.at, d.error FROM deliveries AS d
 WHERE d.pool_id = ?1 AND d.seq = ?2 AND d.part = ?3 ORDER BY d.target;
+
+-- name: deliveries_of_messages
+SELECT pool_id, seq, part, target, state FROM deliveries WHERE pool_id = ?1 AND seq = ?2 AND part = ?3;
 
 -- name: read_message
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error

@@ -1,0 +1,89 @@
+"""What cannot wait goes out before what can, however much of that there is, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.outbox import loop as loops
+from holdfast.outbox.targets import URGENT
+from holdfast.store import queries
+from holdfast.store.base import Row
+from tests.database import START, ask, dialect_of
+from tests.outbox.conftest import Post
+from tests.outbox.test_sending import offered
+
+MANY = 5_000
+
+
+async def with_due(post: Post, kind: str, number: int, due_at: int = START) -> None:
+    """So many messages of the pool that are due, about nobody."""
+    (highest,) = (await ask(post.url, "SELECT coalesce(max(seq), 0) FROM outbox"))[0]
+    columns = (
+        "pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error"
+    )
+    values = f"id, {highest + 1_000} + n, 0, '{kind}', 'party', NULL, '{{}}', 0, 'pending', {due_at}, 0, ''"
+    numbers = f"WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {number})"
+    await ask(post.url, f"INSERT INTO outbox ({columns}) {numbers} SELECT {values} FROM c, pools")
+
+
+def kinds(rows: list[Row]) -> list[str]:
+    return sorted(row[3] for row in rows)
+
+
+async def test_an_offer_does_not_wait_for_thousands_of_letters_that_can(post: Post) -> None:
+    """It is out with the next that are taken; what was to be told before it to the same, before it."""
+    await with_due(post, "joined", MANY, START - 1)
+    await offered(post)
+    assert 0 < await post.outbox._take_in_hand() <= loops.HANDS_MAX
+    await asyncio.wait(post.outbox._in_hand)
+    assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined", "offer"]
+    assert post.mail.to("bea@example.org") == [], "hers can wait"
+
+
+async def test_what_can_wait_is_taken_however_much_is_urgent(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await with_due(post, "offer", 100)
+    await with_due(post, "joined", 100, START - 1)
+    assert kinds(await post.outbox._take(loops.HANDS_MAX)) == ["joined"] * 6 + ["offer"] * 18
+    # Where they are taken one by one, it is their turn now and then.
+    for roll, kind in ((0.0, "offer"), (0.74, "offer"), (0.75, "joined"), (0.99, "joined")):
+        monkeypatch.setattr(post.outbox, "_dice", lambda roll=roll: roll)
+        assert kinds(await post.outbox._take(loops.HANDS_MAX, 1)) == [kind]
+    # Without a share of their own they would wait.
+    monkeypatch.setattr(loops, "_FOR_ANY", 0.0)
+    assert kinds(await post.outbox._take(loops.HANDS_MAX)) == ["offer"] * 24
+
+
+async def test_where_nothing_is_urgent_as_many_are_taken(post: Post) -> None:
+    await with_due(post, "joined", 100)
+    await with_due(post, "offer", 1, START + 1)
+    assert kinds(await post.outbox._take(loops.HANDS_MAX)) == ["joined"] * 24
+
+
+async def test_what_is_urgent_is_found_without_a_look_at_the_rest(post: Post) -> None:
+    await with_due(post, "joined", MANY)
+    dialect = dialect_of(post.url)
+    known = queries.load_queries(dialect)
+    for name, index in (("take_urgent", "outbox_urgent"), ("take_earlier", "outbox_about")):
+        if dialect == "sqlite":
+            plan = await ask(post.url, "EXPLAIN QUERY PLAN " + re.sub(r"\?\d", "1", known[name]))
+        else:
+            await ask(post.url, "ANALYZE outbox")
+            plan = await ask(post.url, "EXPLAIN " + re.sub(r"\$\d", "'{1}'", known[name]))
+        assert index in str(plan), plan
+        assert not re.search(r"SCAN outbox|SCAN w|Seq Scan on outbox w", str(plan)), plan
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_the_database_finds_the_same_kinds_as_the_program_calls_urgent(dialect: str) -> None:
+    schema = Path(queries.__file__).parent.joinpath(dialect, "schema.sql").read_text(encoding="utf-8")
+    index = schema.split("CREATE INDEX outbox_urgent")[1].split(";")[0]
+    for text in (index, queries.load_queries(dialect)["take_urgent"]):
+        named = re.search(r"kind IN \(([^)]*)\)", text)
+        assert named is not None
+        assert tuple(re.findall(r"'(\w+)'", named[1])) == URGENT
