@@ -200,7 +200,7 @@ def _one(number: int, name: str, words: list[str], dice: Random, odd: Odd, done:
     wrong = ""
     if code not in CODES or "Traceback" in err:
         wrong = f"it ended with {code}: {err[-1_500:]}"
-    elif code and not err.strip() and "--json" not in words:
+    elif code and not (err.strip() or (name == "import" and out.strip())) and "--json" not in words:
         wrong = f"it ended with {code} and said nothing"
     elif code == 2 and err.count("\n") != 1:
         wrong = f"it complained in {err.count(chr(10))} lines: {err[:500]}"

@@ -216,6 +216,32 @@ def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: An
         assert "not Holdfast's" in server.log()
 
 
+def test_a_stop_does_not_wait_for_a_clock_that_goes_on_for_years(sqlite_url: str) -> None:
+    """A seat that nobody answers for is offered every second, for ten years."""
+    policy = {"offer_window": "1s", "cooldown": "0s", "attempts_max": None, "turns": "round"}
+    key = make_key(sqlite_url)
+    with serving(sqlite_url, "--test-clock") as server, server.client(key) as client:
+        client.pool("class", 1, "class_waitlist", policy=policy)
+        first = client.book("class", "ann", confirmed=True)
+        for party in ("bea", "cyd"):
+            client.book("class", party)
+        client.ask("POST", f"/v1/bookings/{first['id']}/cancel")
+        answers: list[httpx.Response] = []
+
+        def move() -> None:
+            with server.client(key) as mine:
+                answers.append(mine.post("/v1/clock", json={"advance_s": 300_000_000}))
+
+        moving = threading.Thread(target=move)
+        moving.start()
+        began = client.ask("GET", "/v1/clock")["now"]
+        wait_until(lambda: client.ask("GET", "/v1/clock")["now"] > began)
+        assert server.stop() == 0
+        moving.join()
+    assert (answers[0].status_code, answers[0].json()["code"]) == (503, "unavailable")
+    assert int(answers[0].headers["retry-after"]) >= 1
+
+
 def test_a_stop_finishes_what_was_accepted(database_url: str) -> None:
     """Everything that was answered yes is there, nothing was cut off, and the process ends by itself."""
     key = make_key(database_url)

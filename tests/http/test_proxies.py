@@ -12,7 +12,7 @@ def seen(server: Server, name: str, *forwarded: str) -> str:
     headers = [("X-Request-ID", name), *(("X-Forwarded-For", it) for it in forwarded)]
     with server.client() as client:
         client.get("/v1/pools", headers=headers)
-    lines = [json.loads(line) for line in server.log(until=name).splitlines()]
+    lines = [json.loads(line) for line in server.log(until=f'"{name}"').splitlines()]
     [found] = [line["address"] for line in lines if line.get("request_id") == name]
     return str(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -9,11 +10,12 @@ import msgspec
 from msgspec import Meta
 
 from holdfast.clock import from_datetime, to_datetime
+from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, idempotency_mismatch
 from holdfast.errors import CommandFailed
 from holdfast.http.bodies_of_pools import Moment
 from holdfast.http.operations import READERS, STAFFS, Body, Call, Operation
-from holdfast.http.problems import Problem, invalid
+from holdfast.http.problems import RETRY_AFTER_S, Problem, invalid, retry_after
 
 _ADVANCE_MAX_S: Final = 10 * 366 * 86_400
 
@@ -49,15 +51,32 @@ async def advance(call: Call) -> ClockShape | Refusal:
     if not now <= target <= now + _ADVANCE_MAX_S * 1000:
         raise invalid("now", "The clock only goes forward, and at most ten years at once.")
     async with call.service.clock_moving:
-        try:
-            await call.hf.advance(target)
-        except CommandFailed as error:
-            raise Problem("failed", str(error)) from error
+        await _moved(call, target)
     answer = ClockShape(to_datetime(call.hf.clock.now()))
     if call.key is not None:
         # A test clock lives and ends with its process, and so do these.
         call.service.clock_moves[call.access.org, call.key] = (body, answer)
     return answer
+
+
+async def _moved(call: Call, target: Instant) -> None:
+    """Let the time come. It may take longer than anybody waits who wants this process to stop."""
+    service = call.service
+    moving = asyncio.create_task(call.hf.advance(target))
+    service.cut_short.add(moving)
+    try:
+        await moving
+    except CommandFailed as error:
+        raise Problem("failed", str(error)) from error
+    except asyncio.CancelledError:
+        if not service.stopping:
+            raise
+        facts = {"retry_after_s": RETRY_AFTER_S}
+        detail = "This process is being stopped, and the clock has gone only part of the way."
+        raise Problem("unavailable", detail, None, facts, retry_after(RETRY_AFTER_S)) from None
+    finally:
+        service.cut_short.discard(moving)
+        moving.cancel()
 
 
 OPERATIONS: Final = (

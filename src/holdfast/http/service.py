@@ -110,6 +110,8 @@ class Service:
         self.stopping = False
         self.failed: Exception | None = None
         self.end: Callable[[], None] = lambda: None
+        # What may take longer than anybody waits, and is given up when the process stops.
+        self.cut_short: set[asyncio.Task[Any]] = set()
         self.clock_moving = asyncio.Lock()
         self.clock_moves: dict[tuple[str, str], tuple[clock.ClockBody, clock.ClockShape]] = {}
         self.metrics = Metrics()
@@ -203,6 +205,8 @@ class Service:
     def stop(self) -> None:
         """From now on nothing new is begun; what was accepted is finished."""
         self.stopping = True
+        for task in self.cut_short:
+            task.cancel()
         if self.hf is not None:
             self.watcher.end_streams()
 
