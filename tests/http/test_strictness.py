@@ -96,6 +96,12 @@ def test_a_body_that_is_not_right_is_refused_and_changes_nothing(admin: Client, 
     assert untouched(admin)
 
 
+def test_a_query_too_long_is_refused_as_the_document_says(admin: Client) -> None:
+    answer = admin.get("/v1/bookings", params={"search": "é" * 2_000})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert "at most 4,096 characters" in answer.json()["detail"]
+
+
 @pytest.mark.guarantee(
     "bodies.refused",
     "Too many bytes are refused by what is announced, and cut off where nothing is.",

@@ -154,7 +154,7 @@ def asked(query: bytes, kind: type[Any]) -> Any:
     if not query:
         return _UNASKED.get(kind) or _UNASKED.setdefault(kind, kind())
     if len(query) > _QUERY_MAX:
-        raise Problem("too_large", "The query is too long.")
+        raise invalid(None, f"A query here has at most {_QUERY_MAX:,} characters.")
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
     except ValueError:
