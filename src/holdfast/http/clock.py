@@ -15,7 +15,7 @@ from holdfast.core.refusals import Refusal, idempotency_mismatch
 from holdfast.errors import CommandFailed
 from holdfast.http.bodies_of_pools import Moment
 from holdfast.http.operations import READERS, STAFFS, Body, Call, Operation
-from holdfast.http.problems import RETRY_AFTER_S, Problem, invalid, retry_after
+from holdfast.http.problems import Problem, invalid, later
 
 _ADVANCE_MAX_S: Final = 10 * 366 * 86_400
 
@@ -71,9 +71,8 @@ async def _moved(call: Call, target: Instant) -> None:
     except asyncio.CancelledError:
         if not service.stopping:
             raise
-        facts = {"retry_after_s": RETRY_AFTER_S}
         detail = "This process is being stopped, and the clock has gone only part of the way."
-        raise Problem("unavailable", detail, None, facts, retry_after(RETRY_AFTER_S)) from None
+        raise later("unavailable", detail) from None
     finally:
         service.cut_short.discard(moving)
         moving.cancel()

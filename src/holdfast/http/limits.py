@@ -12,7 +12,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-from holdfast.http.problems import Problem, retry_after
+from holdfast.http.problems import Problem, later
 
 _NAMES_MAX: Final = 50_000
 
@@ -56,7 +56,7 @@ class Buckets:
 def slow_down(wait_s: float) -> Problem:
     seconds = max(1, math.ceil(wait_s))
     detail = f"Too many requests. Ask again in {seconds} s."
-    return Problem("too_many_requests", detail, None, {"retry_after_s": seconds}, retry_after(seconds))
+    return later("too_many_requests", detail, seconds=seconds)
 
 
 @lru_cache(10_000)

@@ -120,27 +120,30 @@ def of_refusal(refusal: Refusal) -> Problem:
 
 def of_error(error: HoldfastError) -> Problem:
     """The world's failures: try again, and with which care."""
-    headers, facts = retry_after(RETRY_AFTER_S), {"retry_after_s": RETRY_AFTER_S}
     if isinstance(error, OutcomeUnknown):
         detail = (
             "The database went away while this was being written. Ask again with the same Idempotency-Key."
         )
-        return Problem("outcome_unknown", detail, None, facts, headers)
+        return later("outcome_unknown", detail)
     if isinstance(error, Closing):
-        return Problem("unavailable", "This process is being stopped. Ask again.", None, facts, headers)
+        return later("unavailable", "This process is being stopped. Ask again.")
     if isinstance(error, Crowded):
-        facts, headers = {"retry_after_s": error.retry_after_s}, retry_after(error.retry_after_s)
         detail = f"More people ask than can be answered in time. Ask again in {error.retry_after_s} s."
-        return Problem("unavailable", detail, None, facts, headers)
+        return later("unavailable", detail, seconds=error.retry_after_s)
     if isinstance(error, Busy):
-        return Problem("unavailable", "This pool is busy just now. Ask again.", None, facts, headers)
+        return later("unavailable", "This pool is busy just now. Ask again.")
     if isinstance(error, Unavailable):
-        return Problem("unavailable", "The database cannot be reached. Ask again.", None, facts, headers)
+        return later("unavailable", "The database cannot be reached. Ask again.")
     return Problem("failed", "Something of ours went wrong, and nothing was changed.")
 
 
 def retry_after(seconds: int) -> tuple[tuple[bytes, bytes], ...]:
     return ((b"retry-after", str(seconds).encode()),)
+
+
+def later(code: str, detail: str, field: str | None = None, seconds: int = RETRY_AFTER_S) -> Problem:
+    """Not now: with the time to come again, in the answer and in its head."""
+    return Problem(code, detail, field, {"retry_after_s": seconds}, retry_after(seconds))
 
 
 def not_found() -> Problem:

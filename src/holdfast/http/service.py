@@ -58,7 +58,7 @@ from holdfast.http.endpoint import Endpoint, respond
 from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.metrics import Metrics, Observed
 from holdfast.http.operations import NOBODY, Operation
-from holdfast.http.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, not_found, retry_after
+from holdfast.http.problems import MEDIA_TYPE, Problem, later, not_found
 from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
@@ -214,9 +214,8 @@ class Service:
 
     def open_hf(self) -> Holdfast:
         if self.hf is None:
-            facts = {"retry_after_s": RETRY_AFTER_S}
             detail = "This process is being stopped." if self.stopping else self.waiting_for
-            raise Problem("unavailable", detail, None, facts, retry_after(RETRY_AFTER_S))
+            raise later("unavailable", detail)
         return self.hf
 
     def hf_of(self, hf: Holdfast, org: str) -> Holdfast:
@@ -246,11 +245,8 @@ class Service:
     def in_flight(self, org: str, key: str) -> Iterator[None]:
         """Refuse a request whose twin is still under way."""
         if (org, key) in self._in_flight:
-            facts = {"retry_after_s": RETRY_AFTER_S}
             detail = "The first request with this idempotency key has not been answered yet. Ask again."
-            raise Problem(
-                "idempotency_in_flight", detail, "Idempotency-Key", facts, retry_after(RETRY_AFTER_S)
-            )
+            raise later("idempotency_in_flight", detail, "Idempotency-Key")
         self._in_flight.add((org, key))
         try:
             yield

@@ -23,6 +23,7 @@ from holdfast.http.limits import slow_down
 from holdfast.http.operations import READERS, Call, Operation, Query
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown
+from holdfast.http.streaming import COME_LATER, LATER_S
 from holdfast.http.together import Bell, Together
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.25
 _BEAT_S: Final = 15.0
-# When those may come again for whom there is no room.
-_LATER_S: Final = 30
 # So that a pool on fire does not make streams read it more often than anybody can look.
 _REST_S: Final = 0.02
 # Who begins to watch while nothing happens begins where others did, up to so long ago.
@@ -216,7 +215,7 @@ async def stream(call: Call) -> AsyncIterator[bytes]:
         if pool_id is None:
             raise Problem("unknown", f"There is no pool {call.query.pool!r} here.", "pool")
     if watcher.streams >= call.service.settings.streams_max:
-        raise slow_down(_LATER_S)
+        raise slow_down(LATER_S)
     asked = Cursor.of(call.last_event_id) if call.last_event_id else None
     if asked is not None and not await watcher.changes.can_resume(asked):
         asked = None
@@ -230,8 +229,7 @@ async def _told(
 ) -> AsyncIterator[bytes]:
     doorkeeper, time = call.service.doorkeeper, asyncio.get_running_loop().time
     if watcher.streams >= call.service.settings.streams_max:
-        # So many have asked at once that all were let in before the first of them was counted.
-        yield f"retry: {_LATER_S}000\n\n".encode()
+        yield COME_LATER
         return
     watcher.streams += 1
     watcher.wake()

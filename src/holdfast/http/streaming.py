@@ -6,12 +6,17 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from holdfast.http.light import CONNECTION
 from holdfast.http.visit import Send, Visit
 
 log = logging.getLogger("holdfast.http")
+
+# When those may come again for whom there is no room. A stream that was let in says so, too: so many may have
+# asked at once that all were let in before the first of them was counted.
+LATER_S: Final = 30
+COME_LATER: Final = f"retry: {LATER_S}000\n\n".encode()
 
 
 async def stream_out(

@@ -16,10 +16,9 @@ from typing import Any, Final
 import msgspec
 
 from holdfast.http.limits import slow_down, whose
+from holdfast.http.streaming import COME_LATER, LATER_S
 from holdfast.pages.calls import Call
 
-# When those may come again for whom there is no room.
-_LATER_S: Final = 30
 # Nobody reads faster, and a pool on fire is not read again for every spark.
 _REST_S: Final = 0.3
 
@@ -55,7 +54,7 @@ async def stream(call: Call, pool_id: int, look: Look, *, alike: bool = False) -
 async def follow(call: Call, look: Look) -> AsyncIterator[bytes]:
     """Check that one more may watch, then hand out the stream of what is seen."""
     if _is_full(call):
-        raise slow_down(_LATER_S)
+        raise slow_down(LATER_S)
     call.headers = call.query = _NOTHING  # Thousands may look, and what a browser says of itself is long.
     return _told(call, look)
 
@@ -70,8 +69,7 @@ async def _told(call: Call, look: Look) -> AsyncIterator[bytes]:
     watcher, seen = call.service.watcher, ""
     who, time, rested_at = whose(call.address), asyncio.get_running_loop().time, 0.0
     if _is_full(call):
-        # So many have asked at once that all were let in before the first of them was counted.
-        yield f"retry: {_LATER_S}000\n\n".encode()
+        yield COME_LATER
         return
     watcher.onlookers += 1
     _watching[who] += 1

@@ -98,9 +98,10 @@ def _line_stays(loaded: Loaded, commands: list[c.Command]) -> bool:
     view, pool = loaded.view, loaded.view.pool
     if not view.waiting:
         return True
-    if pool.policy.priority_rules or not all(type(command) is c.Book for command in commands):
+    books = [command for command in commands if type(command) is c.Book]
+    if pool.policy.priority_rules or len(books) < len(commands):
         return False
-    asked = {command.quota for command in commands if type(command) is c.Book}
+    asked = {command.quota for command in books}
     looked_at = [it for it in pool.quotas if it.key in asked or view.tallies[it.key].waiting]
     return not any(room(view, it, loaded.now) for it in looked_at)
 

@@ -99,7 +99,7 @@ class Writer:
 
     def is_plain(self, pools: Sequence[Loaded]) -> bool:
         """Whether `plain_writes` are all there is to write, but for those who enter the line at its end."""
-        return all(it.view.pool.version == it.config_version and grows_at_its_end(it) for it in pools)
+        return all(it.view.pool.version == it.config_version and _grows_at_its_end(it) for it in pools)
 
     def writes_in_one(self, pools: Sequence[Loaded]) -> list[Write]:
         """All there is to write of a plain batch. Blocks are brought into shape another time."""
@@ -251,11 +251,13 @@ def _changes_of_line(pools: Sequence[Loaded]) -> list[Change]:
     return changes + [(p.pool_id, place, -1) for p in pools for place in p.view.removed]
 
 
-def grows_at_its_end(loaded: Loaded) -> bool:
+def _grows_at_its_end(loaded: Loaded) -> bool:
     """Whether people come to the end of the line at most, and not so many that its last block gets long."""
     view = loaded.view
-    if view.removed or not view.added:
-        return not view.removed
+    if view.removed:
+        return False
+    if not view.added:
+        return True
     return view.added[0] > view.loaded_last_place and may_wait(loaded.entered + len(view.added))
 
 

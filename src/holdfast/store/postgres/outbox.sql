@@ -22,6 +22,10 @@ WITH RECURSIVE leap (pool_id, due_at) AS (
 )
 SELECT pool_id FROM leap WHERE due_at <= $1 LIMIT $3;
 
+-- columns: taken
+-- A message in hand, as the outbox reads it.
+o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+
 -- name: take_messages
 -- Take some messages of each pool: until then nobody else does. What another process is taking is passed over.
 UPDATE outbox AS o SET due_at = t.until, attempts = o.attempts + 1
@@ -35,7 +39,7 @@ FROM (
     ) AS found
 ) AS t
 WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
-RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+RETURNING {taken};
 
 -- name: take_urgent
 -- The same of those that cannot wait.
@@ -51,7 +55,7 @@ FROM (
     ) AS found
 ) AS t
 WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
-RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+RETURNING {taken};
 
 -- name: take_earlier
 -- Take what is due about a booking and happened no later than a message about it that was taken.
@@ -66,7 +70,7 @@ FROM (
     ) AS found
 ) AS t
 WHERE o.pool_id = t.pool_id AND o.seq = t.seq AND o.part = t.part
-RETURNING o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.attempts;
+RETURNING {taken};
 
 -- name: mark_messages
 -- Say how a try went, unless somebody has taken the message anew meanwhile.

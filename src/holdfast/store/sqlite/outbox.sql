@@ -24,6 +24,10 @@ WITH RECURSIVE leap (pool_id, due_at) AS (
 )
 SELECT pool_id FROM leap WHERE due_at <= ?1 LIMIT ?3;
 
+-- columns: taken
+-- A message in hand, as the outbox reads it.
+pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+
 -- name: take_messages
 -- Take some messages of a pool: until then nobody else does. There is one writer, so no lock is needed.
 UPDATE outbox SET due_at = ?3, attempts = attempts + 1
@@ -32,7 +36,7 @@ WHERE (pool_id, seq, part) IN (
     WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.due_at <= ?2
     ORDER BY w.due_at, w.seq, w.part LIMIT ?4
 )
-RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+RETURNING {taken};
 
 -- name: take_urgent
 -- The same of those that cannot wait.
@@ -42,7 +46,7 @@ WHERE (pool_id, seq, part) IN (
     WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.kind IN ('offer', 'promoted', 'hold_ending') AND w.due_at <= ?2
     ORDER BY w.due_at, w.seq, w.part LIMIT ?4
 )
-RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+RETURNING {taken};
 
 -- name: take_earlier
 -- Take what is due about a booking and happened no later than a message about it that was taken.
@@ -51,7 +55,7 @@ WHERE (pool_id, seq, part) IN (
     SELECT w.pool_id, w.seq, w.part FROM outbox AS w INDEXED BY outbox_about
     WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.booking = ?4 AND w.due_at <= ?2 AND w.seq <= ?5
 )
-RETURNING pool_id, seq, part, kind, recipient, booking, facts, created_at, attempts;
+RETURNING {taken};
 
 -- name: mark_messages
 -- Say how a try went, unless somebody has taken the message anew meanwhile.
