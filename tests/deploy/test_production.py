@@ -6,7 +6,7 @@ import re
 
 from holdfast.http.metrics import Metrics
 from holdfast.http.settings import Settings
-from holdfast.store.postgres import connections, store
+from holdfast.store.postgres import connections, readers
 from tests.deploy import looking
 
 PAGE = (looking.ROOT / "docs/howto/production.md").read_text(encoding="utf-8")
@@ -31,10 +31,10 @@ def test_what_postgres_is_told_is_what_the_page_says() -> None:
     assert told["idle_in_transaction_session_timeout"] == "2000"
     assert "| `idle_in_transaction_session_timeout` | 2 s |" in PAGE
     assert f"| `default_transaction_isolation` | {told['default_transaction_isolation']} |" in PAGE
-    deadlines = f"{connections.CONNECT_S:.0f} s to connect, {store._DEADLINE_S:.0f} s to answer"
+    deadlines = f"{connections.CONNECT_S:.0f} s to connect, {connections.ANSWER_S:.0f} s to answer"
     assert f"| deadlines | {deadlines} |" in PAGE
     # One writes, one reads for it, one listens.
-    assert f"Up to {store._READERS_MAX + 3} for each node" in PAGE
+    assert f"Up to {readers._READERS_MAX + 3} for each node" in PAGE
     assert f"(`HOLDFAST_GRACEFUL_STOP_S`, {Settings(database='').graceful_stop_s})" in PAGE
 
 

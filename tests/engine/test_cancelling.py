@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -100,6 +100,39 @@ async def test_a_caller_that_goes_away_during_a_commit_cuts_it_off_and_sends_no_
         granted(await hf.add_staff_contact("email", "bea@example.org"))
         assert proxy.cancels == 0
         assert [it.address for it in await hf.staff_contacts()] == ["bea@example.org"]
+
+
+async def look(hf: Holdfast) -> None:
+    await hf.store.reader().rows("next_due")
+
+
+async def look_at_length(hf: Holdfast) -> None:
+    async with hf.store.snapshot() as snapshot:
+        await snapshot.rows("next_due")
+
+
+async def write(hf: Holdfast) -> None:
+    tx = await hf.store.begin()
+    try:
+        await tx.rows("next_due")
+    finally:
+        await tx.rollback()
+
+
+@pytest.mark.parametrize("ask_it", [look, look_at_length, write])
+async def test_a_caller_that_goes_away_in_the_middle_of_a_question_sends_no_cancel(
+    postgres_url: str, ask_it: Callable[[Holdfast], Awaitable[None]]
+) -> None:
+    async with proxied(postgres_url) as (proxy, through), nodes(through, 1) as (hf,):
+        await ask_it(hf)
+        proxy.stall()
+        task = asyncio.create_task(ask_it(hf))
+        await asyncio.sleep(0.05)
+        await cut_off(task)
+        proxy.flow()
+        async with asyncio.timeout(PATIENCE_S):
+            await ask_it(hf)
+        assert proxy.cancels == 0
 
 
 @pytest.mark.parametrize("turns", range(0, 12, 2))

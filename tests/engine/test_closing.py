@@ -44,6 +44,17 @@ async def test_what_was_accepted_is_finished(database_url: str) -> None:
     await assert_verified(database_url)
 
 
+async def test_reads_that_have_begun_are_answered(database_url: str) -> None:
+    """Also those whose connection is just being made, or just being lent."""
+    for turns in range(0, 60, 4):
+        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+            reads = [asyncio.create_task(hf.store.reader().rows("next_due")) for _ in range(12)]
+            for _ in range(turns):
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
+        assert [len(read.result()) for read in reads] == [1] * 12, turns
+
+
 async def test_a_command_on_a_pool_locked_outside_is_still_finished(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,6 @@ from holdfast import Holdfast, Refusal, granted
 from holdfast import engine as engines
 from holdfast.errors import OutcomeUnknown, Unavailable
 from holdfast.store.postgres import connections
-from holdfast.store.postgres import store as stores
 from tests.database import SECRET, ask
 from tests.engine.looking import Picture, bookings, events, look, wrong
 from tests.engine.proxy import Proxy, proxied
@@ -28,13 +27,13 @@ WAYS = ["cut before", "cut after", "stall before", "stall after"]
 def _impatient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the database falls silent nobody waits ten seconds for it; elsewhere it may be slow."""
     if "stall" in request.node.name or "silent" in request.node.name:
-        monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
+        monkeypatch.setattr(connections, "ANSWER_S", 1.0)
         monkeypatch.setattr(connections, "CONNECT_S", 2.0)
 
 
 def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has been waiting for the silent one gives up soon; all that begins now may take its time."""
-    monkeypatch.setattr(stores, "_DEADLINE_S", PATIENCE_S)
+    monkeypatch.setattr(connections, "ANSWER_S", PATIENCE_S)
     monkeypatch.setattr(connections, "CONNECT_S", PATIENCE_S)
 
 
@@ -89,7 +88,7 @@ async def test_a_pool_lost_at_its_commit_is_made_once_and_answered_yes(
 ) -> None:
     """What is not there yet cannot be locked: its maker must be gone by the time it is made again."""
     proxy, hf = line
-    monkeypatch.setattr(stores, "_DEADLINE_S", 2.5)
+    monkeypatch.setattr(connections, "ANSWER_S", 2.5)
     proxy.at_commit = [way]
     made = granted(await hf.create_pool("other", quotas={"main": 1}, preset="checkout"))
     assert granted(await hf.pool("other")).id == made.id

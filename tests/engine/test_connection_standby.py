@@ -11,7 +11,7 @@ import pytest
 from holdfast import Holdfast, granted
 from holdfast import engine as engines
 from holdfast.errors import OutcomeUnknown
-from holdfast.store.postgres import store as stores
+from holdfast.store.postgres import connections
 from testbed.postgres import TemporaryPostgres, fresh_database
 from tests.database import SECRET, ask
 from tests.engine.looking import bookings, look, wrong
@@ -58,7 +58,7 @@ async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
         await until(taken_up)
         # However long it takes: who is to be cancelled waits until then.
-        monkeypatch.setattr(stores, "_DEADLINE_S", 3_600)
+        monkeypatch.setattr(connections, "ANSWER_S", 3_600)
         monkeypatch.setattr(engines, "_SETTLE_S", 3_600)
         yield hf
         await need_standby(durable_url, "")
@@ -73,7 +73,7 @@ async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is
 ) -> None:
     booking = asyncio.create_task(hf.book("hall", "Ann", idempotency_key="k"))
     await until(lambda: ask(durable_url, WAITING))
-    monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
+    monkeypatch.setattr(connections, "ANSWER_S", 1.0)
     monkeypatch.setattr(engines, "_SETTLE_S", 3.0)
     await cancel_the_wait(durable_url)
     with pytest.raises(OutcomeUnknown):

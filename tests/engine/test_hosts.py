@@ -13,7 +13,6 @@ import pytest
 from holdfast import Booking, Holdfast, granted
 from holdfast.errors import SettingsWrong, Unavailable
 from holdfast.store.postgres import connections, hosts
-from holdfast.store.postgres import store as stores
 from tests.database import SECRET, ask
 from tests.engine.proxy import Proxy, proxied
 from tests.patience import until
@@ -84,7 +83,7 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         granted(await hf.pool("gig"))
         await hf.store.scout().rows("next_due")
-        monkeypatch.setattr(stores, "_DEADLINE_S", 1.0)
+        monkeypatch.setattr(connections, "ANSWER_S", 1.0)
         first.stall()
 
         async def booked() -> Booking | None:
@@ -96,7 +95,7 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
         booking = await until(booked)
         assert booking is not None
         # From here on a read that went to the silent host would never end.
-        monkeypatch.setattr(stores, "_DEADLINE_S", FOR_EVER_S)
+        monkeypatch.setattr(connections, "ANSWER_S", FOR_EVER_S)
         assert granted(await hf.booking(booking.id)).state == "held"
         # The lane reads by itself, too, and all would wait for it.
         assert await hf.store.scout().rows("next_due")

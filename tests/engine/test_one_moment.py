@@ -61,7 +61,7 @@ async def test_what_is_read_in_several_steps_is_of_one_moment(
 
 async def test_long_looks_leave_room_for_short_ones(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has ten pools verified at once keeps nobody else from looking, nor anybody of another org."""
-    monkeypatch.setattr("holdfast.store.postgres.store._DEADLINE_S", 10_000.0)
+    monkeypatch.setattr("holdfast.store.postgres.connections.ANSWER_S", 10_000.0)
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
     looking, done = 0, asyncio.Event()
 

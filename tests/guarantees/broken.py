@@ -26,8 +26,10 @@ from holdfast.http import endpoint
 from holdfast.keeping import table
 from holdfast.outbox import loop
 from holdfast.pages import wording as pages
+from holdfast.store.postgres import connections
 from holdfast.store.postgres import store as postgres
-from holdfast.store.postgres.store import PostgresReader, PostgresSnapshot, PostgresTransaction
+from holdfast.store.postgres.readers import PostgresReader, PostgresSnapshot
+from holdfast.store.postgres.store import PostgresTransaction
 from holdfast.store.sqlite import store as sqlite
 from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from holdfast.ticker import Ticker
@@ -94,7 +96,7 @@ def short_deadline() -> None:
     make = PostgresTransaction.__init__
 
     def impatient(self: PostgresTransaction, *args: Any) -> None:
-        postgres._DEADLINE_S = 1.0 if on("short deadline") else 10.0  # type: ignore[misc]
+        connections.ANSWER_S = 1.0 if on("short deadline") else 10.0  # type: ignore[misc]
         make(self, *args)
 
     PostgresTransaction.__init__ = impatient  # type: ignore[method-assign]

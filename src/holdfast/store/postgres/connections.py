@@ -15,6 +15,8 @@ from holdfast.store.postgres.bulk import QUERIES
 from holdfast.store.postgres.hosts import addresses, first_to_answer, is_overtaken
 
 CONNECT_S: Final = 5.0
+# How long any answer of the server may take.
+ANSWER_S: Final = 10.0
 CLOSE_S: Final = 2.0
 
 # A host that is gone without a word is noticed in half a minute, also where nobody is waiting for it.
@@ -54,6 +56,19 @@ LOST: Final = (
 )
 
 
+class Connection(asyncpg.Connection):  # type: ignore[misc]
+    """One that shuts its socket where the driver would send a cancel, whoever goes away in the middle.
+
+    A cancel needs a connection of its own, which may outlive everybody, and may end a commit's wait.
+    """
+
+    __slots__ = ()
+
+    def _cancel_current_command(self, *_: Any) -> None:
+        # Not at once: the driver is about to note down that it has asked.
+        self._loop.call_soon(self.terminate)
+
+
 async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
     """A connection. Raises Unavailable."""
     settings = {"application_name": "holdfast", **(_WRITER if writer else {"jit": "off"})}
@@ -71,6 +86,7 @@ async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
 
 async def open_connection(url: str, **options: Any) -> asyncpg.Connection:
     """A connection to the address's host, or to one of several that can write. Raises as asyncpg does."""
+    options.setdefault("connection_class", Connection)
     listed = addresses(url)
     if len(listed) == 1:
         connection = await asyncpg.connect(url, timeout=CONNECT_S, **options)
@@ -117,13 +133,18 @@ def _keep_alive(connection: asyncpg.Connection) -> None:
 
 
 @contextlib.contextmanager
-def deadline(connection: asyncpg.Connection, seconds: float) -> Iterator[None]:
+def deadline(connection: asyncpg.Connection, seconds: float | None = None) -> Iterator[None]:
     """Shut the socket if it takes longer; nobody is asked to cancel anything."""
-    timer = asyncio.get_running_loop().call_later(seconds, connection.terminate)
+    timer = cut_off_later(connection, seconds)
     try:
         yield
     finally:
         timer.cancel()
+
+
+def cut_off_later(connection: asyncpg.Connection, seconds: float | None = None) -> asyncio.TimerHandle:
+    seconds = ANSWER_S if seconds is None else seconds
+    return asyncio.get_running_loop().call_later(seconds, connection.terminate)
 
 
 async def leave(connection: asyncpg.Connection) -> None:

@@ -7,8 +7,8 @@ standby is answered with success, and that must not be believed.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import asyncpg
@@ -17,52 +17,24 @@ from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import (
-    CLOSE_S,
     LOST,
-    PLANS,
     Prepared,
     connect,
+    cut_off_later,
     deadline,
     describe,
     leave,
     lost,
-    open_connection,
     without_rows,
 )
 from holdfast.store.postgres.listening import Listening
+from holdfast.store.postgres.readers import PostgresReader, PostgresSnapshot, Readers
 from holdfast.store.queries import load_migrations
 
-_DEADLINE_S: Final = 10.0
-_READERS_MAX: Final = 8
-# Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
-_LONG_MAX: Final = 4
-_PAGE: Final = 1_000
 MIGRATION_LOCK: Final = 0x686F6C64
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
 # time until our own deadline: a machine that stands still for a moment shall fail nobody.
 _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
-
-
-class PostgresReader:
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
-
-    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        try:
-            async with self._pool.acquire(timeout=_DEADLINE_S) as connection:
-                try:
-                    with deadline(connection, _DEADLINE_S):
-                        return await connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
-                except BaseException:
-                    # It may have been prepared and never asked: then the server has begun a transaction, in
-                    # which nobody else may find themselves.
-                    connection.terminate()
-                    raise
-        except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
-            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
-
-    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(name, keys)) if keys else []
 
 
 class PostgresScout:
@@ -79,7 +51,7 @@ class PostgresScout:
             self._connection = await connect(self._url, writer=True)
         self._statements.grow_old()
         try:
-            with deadline(self._connection, _DEADLINE_S):
+            with deadline(self._connection):
                 statement = await self._statements.on(self._connection, QUERIES[name])
                 return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
@@ -94,28 +66,11 @@ class PostgresScout:
             self._connection.terminate()
 
 
-class PostgresSnapshot:
-    def __init__(self, connection: asyncpg.Connection) -> None:
-        self._connection = connection
-
-    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
-
-    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self.rows(name, *columns(name, keys)) if keys else []
-
-    async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
-        cursor = await self._connection.cursor(QUERIES[name], *values)
-        while page := await cursor.fetch(_PAGE):
-            yield page
-
-
 class PostgresTransaction:
     def __init__(self, store: PostgresStore, connection: asyncpg.Connection) -> None:
         self._store = store
         self._connection = connection
-        loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(_DEADLINE_S, connection.terminate)
+        self._deadline = cut_off_later(connection)
         self._open = True
         self._begun = False
         self._beginning = "BEGIN"
@@ -184,14 +139,8 @@ class PostgresTransaction:
         connection, warnings = self._connection, []
         note = lambda _, message: warnings.append(message)  # noqa: E731
         connection.add_log_listener(note)
-        task = asyncio.ensure_future(statement)
         try:
-            answer = await asyncio.shield(task)
-        except asyncio.CancelledError:
-            # The caller goes away; if the driver heard of it, it would send a cancel.
-            task.add_done_callback(lambda task: task.cancelled() or task.exception())
-            connection.terminate()
-            raise
+            answer = await statement
         except Exception as error:
             if isinstance(error, asyncpg.PostgresError) and not lost(error, connection):
                 # It said no: nothing was committed.
@@ -247,31 +196,19 @@ class PostgresStore:
         self.writer_free = asyncio.Lock()
         self._writer: asyncpg.Connection | None = None
         self.statements = Prepared()
-        self._readers: asyncpg.Pool | None = None
-        self._long_looks = asyncio.Semaphore(_LONG_MAX)
+        self._readers = Readers(url)
         self._scout = PostgresScout(url)
         self._listening = Listening(url)
         self._closed = False
 
     async def open(self) -> None:
         self._writer = await connect(self._url, writer=True)
-        self._readers = await asyncpg.create_pool(
-            self._url,
-            min_size=0,
-            max_size=_READERS_MAX,
-            connect=_open_reader,
-            reset=_keep,
-            server_settings={"application_name": "holdfast", **PLANS},
-        )
+        await self._readers.open()
 
     async def close(self) -> None:
         self._closed = True
         await self._listening.close()
-        if self._readers is not None:
-            # Reads that have begun may end; one that does not is cut off.
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._readers.close(), CLOSE_S)
-            self._readers.terminate()
+        await self._readers.close()
         self._scout.close()
         if self._writer is not None:
             await leave(self._writer)
@@ -286,8 +223,7 @@ class PostgresStore:
                 self._writer = await connect(self._url, writer=True)
                 # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
                 self._scout.close()
-                if self._readers is not None:
-                    await self._readers.expire_connections()
+                await self._readers.expire()
             self.statements.grow_old()
             return PostgresTransaction(self, self._writer)
         except BaseException:
@@ -298,43 +234,15 @@ class PostgresStore:
         return self._scout
 
     def reader(self) -> PostgresReader:
-        if self._closed:
-            raise Closing("Holdfast is closed")
-        assert self._readers is not None
-        return PostgresReader(self._readers)
+        return self._readers.reader()
 
-    @contextlib.asynccontextmanager
-    async def snapshot(self, *, long: bool = False) -> AsyncIterator[PostgresSnapshot]:
-        if self._closed:
-            raise Closing("Holdfast is closed")
-        assert self._readers is not None
-        turn = self._long_look() if long else contextlib.nullcontext()
-        try:
-            async with turn, self._readers.acquire(timeout=_DEADLINE_S) as connection:
-                loop = asyncio.get_running_loop()
-                deadline = None if long else loop.call_later(_DEADLINE_S, connection.terminate)
-                try:
-                    async with connection.transaction(isolation="repeatable_read", readonly=True):
-                        yield PostgresSnapshot(connection)
-                finally:
-                    if deadline is not None:
-                        deadline.cancel()
-        except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
-            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
-
-    @contextlib.asynccontextmanager
-    async def _long_look(self) -> AsyncIterator[None]:
-        async with asyncio.timeout(_DEADLINE_S):
-            await self._long_looks.acquire()
-        try:
-            yield
-        finally:
-            self._long_looks.release()
+    def snapshot(self, *, long: bool = False) -> AbstractAsyncContextManager[PostgresSnapshot]:
+        return self._readers.snapshot(long=long)
 
     async def pending(self) -> list[str]:
         connection = await connect(self._url)
         try:
-            with deadline(connection, _DEADLINE_S):
+            with deadline(connection):
                 done = await _version(connection)
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
@@ -371,14 +279,6 @@ class PostgresStore:
 
     async def listen(self, woken: Callable[[], None]) -> None:
         self._listening.add(woken)
-
-
-async def _open_reader(url: str, *, loop: Any, **options: Any) -> asyncpg.Connection:
-    return await open_connection(url, **options)
-
-
-async def _keep(connection: asyncpg.Connection) -> None:
-    """Reads leave nothing behind on a connection that would have to be reset."""
 
 
 async def _version(connection: asyncpg.Connection) -> int:

@@ -1,0 +1,166 @@
+"""The connections for reads: a few, lent to one reader at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+import asyncpg
+
+from holdfast.errors import Closing, Unavailable
+from holdfast.store.base import Row
+from holdfast.store.postgres import connections
+from holdfast.store.postgres.bulk import QUERIES, columns
+from holdfast.store.postgres.connections import (
+    CLOSE_S,
+    LOST,
+    PLANS,
+    Connection,
+    deadline,
+    describe,
+    open_connection,
+)
+
+_READERS_MAX: Final = 8
+# Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
+_LONG_MAX: Final = 4
+_PAGE: Final = 1_000
+
+
+class Readers:
+    """Lends connections, and at the end waits for those who have one."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pool: asyncpg.Pool | None = None
+        self._long_looks = asyncio.Semaphore(_LONG_MAX)
+        self._reading = 0
+        self._nobody_reads = asyncio.Event()
+        self._closed = False
+
+    async def open(self) -> None:
+        self._pool = await asyncpg.create_pool(
+            self._url,
+            min_size=0,
+            max_size=_READERS_MAX,
+            connect=_open_reader,
+            connection_class=Connection,
+            reset=_keep,
+            server_settings={"application_name": "holdfast", **PLANS},
+        )
+
+    async def close(self) -> None:
+        """Reads that have begun may end; one that does not is cut off."""
+        self._closed = True
+        if self._pool is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                # The pool itself takes a connection that is just being lent for one that nobody uses.
+                if self._reading:
+                    await self._nobody_reads.wait()
+                await self._pool.close()
+        self._pool.terminate()
+
+    async def expire(self) -> None:
+        """Connect anew for every reader to come."""
+        if self._pool is not None:
+            await self._pool.expire_connections()
+
+    def reader(self) -> PostgresReader:
+        if self._closed:
+            raise Closing("Holdfast is closed")
+        return PostgresReader(self)
+
+    @contextlib.asynccontextmanager
+    async def lent(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection, for now. Raises Unavailable, also for what happens to it meanwhile."""
+        assert self._pool is not None
+        self._reading += 1
+        try:
+            async with self._pool.acquire(timeout=connections.ANSWER_S) as connection:
+                yield connection
+        except (*LOST, TimeoutError, asyncpg.InterfaceError) as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+        finally:
+            self._reading -= 1
+            if not self._reading and self._closed:
+                self._nobody_reads.set()
+
+    @contextlib.asynccontextmanager
+    async def snapshot(self, *, long: bool) -> AsyncIterator[PostgresSnapshot]:
+        if self._closed:
+            raise Closing("Holdfast is closed")
+        turn = self._long_look() if long else contextlib.nullcontext()
+        async with turn, self.lent() as connection:
+            with contextlib.nullcontext() if long else deadline(connection):
+                look = connection.transaction(isolation="repeatable_read", readonly=True)
+                try:
+                    await look.start()
+                    yield PostgresSnapshot(connection)
+                except Exception:
+                    if not connection.is_closed():
+                        await look.rollback()
+                    raise
+                except BaseException:
+                    # Who looked has gone away, maybe in the middle of an answer.
+                    connection.terminate()
+                    raise
+                await look.commit()
+
+    @contextlib.asynccontextmanager
+    async def _long_look(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(connections.ANSWER_S):
+                await self._long_looks.acquire()
+        except TimeoutError as error:
+            raise Unavailable(f"PostgreSQL: {describe(error)}") from error
+        try:
+            yield
+        finally:
+            self._long_looks.release()
+
+
+class PostgresReader:
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        async with self._readers.lent() as connection:
+            try:
+                with deadline(connection):
+                    return await connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
+            except BaseException:
+                # It may have been prepared and never asked: then the server has begun a transaction, in
+                # which nobody else may find themselves.
+                connection.terminate()
+                raise
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return await self.rows(name, *columns(name, keys)) if keys else []
+
+
+class PostgresSnapshot:
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return await self.rows(name, *columns(name, keys)) if keys else []
+
+    async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
+        cursor = await self._connection.cursor(QUERIES[name], *values)
+        while page := await cursor.fetch(_PAGE):
+            yield page
+
+
+async def _open_reader(url: str, *, loop: Any, **options: Any) -> asyncpg.Connection:
+    return await open_connection(url, **options)
+
+
+async def _keep(connection: asyncpg.Connection) -> None:
+    """Reads leave nothing behind on a connection that would have to be reset."""
