@@ -91,9 +91,9 @@ SELECT {booking}
 FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place > $2 ORDER BY place LIMIT $3;
 
 -- name: bookings_offered
--- Those with a live offer, who keep their places.
+-- Those with a live offer, who keep their places. The order tells PostgreSQL which index to go along.
 SELECT {booking}
-FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT $2;
+FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'offered' ORDER BY expires_at LIMIT $2;
 
 -- name: takers
 -- Of those who take room in some quotas: first the offers, then the others, of each the latest to arrive.
@@ -135,7 +135,8 @@ SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY pla
 
 -- name: waiting_before
 -- How many wait before each of some places: whole blocks, and the rest of one block. Who is in the same block as
--- another is counted from there, so that a crowd that looks where it stands goes through each block once.
+-- another is counted from there, so that a crowd that looks where it stands goes through each block once. The
+-- order tells PostgreSQL which index to go along.
 WITH asked AS (
     SELECT x.pool, x.place,
         (SELECT max(b.low) FROM line_blocks AS b WHERE b.pool_id = x.pool AND b.low <= x.place) AS low
@@ -144,8 +145,8 @@ WITH asked AS (
     SELECT pool, place, low, coalesce(lag(place) OVER (PARTITION BY pool, low ORDER BY place), low) AS since
     FROM asked
 ), counted AS (
-    SELECT s.pool, s.place, s.low, (SELECT count(*) FROM bookings AS w WHERE w.pool_id = s.pool
-        AND w.state = 'waiting' AND w.place >= s.since AND w.place < s.place) AS here
+    SELECT s.pool, s.place, s.low, (SELECT count(*) FROM (SELECT 1 FROM bookings AS w WHERE w.pool_id = s.pool
+        AND w.state = 'waiting' AND w.place >= s.since AND w.place < s.place ORDER BY w.place) AS x) AS here
     FROM stretches AS s
 ), blocks AS (
     SELECT d.pool, d.low, (SELECT coalesce(sum(b.count), 0) FROM line_blocks AS b

@@ -42,11 +42,12 @@ FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place > $2 ORDER BY p
 SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY place LIMIT 1 OFFSET $2;
 
 -- name: position_of
--- The position of one booking: whole blocks before its own, and its rank in that.
+-- The position of one booking: whole blocks before its own, and its rank in that. The order tells PostgreSQL which
+-- index to go along.
 SELECT CASE WHEN m.state <> 'waiting' THEN m.position ELSE
     (SELECT coalesce(sum(count), 0) FROM line_blocks AS b WHERE b.pool_id = $1 AND b.low < block.low)::bigint
-    + (SELECT count(*) FROM bookings AS w WHERE w.pool_id = $1 AND w.state = 'waiting'
-        AND w.place >= block.low AND w.place <= m.place) END
+    + (SELECT count(*) FROM (SELECT 1 FROM bookings AS w WHERE w.pool_id = $1 AND w.state = 'waiting'
+        AND w.place >= block.low AND w.place <= m.place ORDER BY w.place) AS here) END
 FROM bookings AS m CROSS JOIN LATERAL (
     SELECT low FROM line_blocks WHERE pool_id = $1 AND low <= m.place ORDER BY low DESC LIMIT 1) AS block
 WHERE m.pool_id = $1 AND m.number = $2;

@@ -129,7 +129,7 @@ CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key
 CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX booking_taken ON bookings (pool_id, quota, arrival, number)
+CREATE INDEX booking_taken ON bookings (quota, pool_id, arrival, number)
     WHERE state IN ('offered', 'held', 'confirmed');
 
 -- How many wait at places from `low` up to the next block's `low`.
