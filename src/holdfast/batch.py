@@ -32,6 +32,7 @@ from holdfast.hoarding import Hoarding
 from holdfast.lane import Job
 from holdfast.store.ahead import load_ahead, may_go_ahead
 from holdfast.store.base import Reader, Seen, Store, Transaction, still_so
+from holdfast.store.blocks import entered_with
 from holdfast.store.loaded import Loaded, Memory
 from holdfast.store.loader import Loader
 from holdfast.store.writer import GENESIS, Request, Writer
@@ -279,7 +280,7 @@ class Batch:
         changed = self.changed
         plain = self.writer.is_plain(changed)
         for loaded in changed:
-            self._memory.keep(loaded, loaded.entered + len(loaded.view.added) if plain else 0)
+            self._memory.keep(loaded, entered_with(loaded.entered, len(loaded.view.added)) if plain else 0)
         return True
 
     async def write_ahead(self) -> None:

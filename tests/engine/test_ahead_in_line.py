@@ -75,9 +75,10 @@ async def test_blocks_stay_short_however_many_come(database_url: str) -> None:
             answers = await asyncio.gather(*(hf.book("class", f"late {some + n}") for n in range(50)))
             assert [granted(it).position for it in answers] == list(range(some + 3, some + 53))
         assert hf.engine.batches_ahead - before > 20
+        await asyncio.gather(*(hf.book("class", f"a crowd's {n}") for n in range(700)))
     counts = [count for _, _, count in (await look(database_url)).blocks]
-    assert sum(counts) == 1_502
-    assert len(counts) > 2
+    assert sum(counts) == 2_202
+    assert len(counts) > 7
     assert max(counts) <= LONG + LATE
     assert wrong(await look(database_url)) == []
     await assert_verified(database_url)

@@ -22,6 +22,7 @@ from holdfast.http import heads, logs
 from holdfast.http.components import components_of
 from holdfast.http.corked import corked
 from holdfast.http.light import light
+from holdfast.http.patience import patient
 from holdfast.http.service import Make, Service
 from holdfast.http.settings import Settings
 from holdfast.http.shared_port import leave, listening_at, must_be_shareable
@@ -132,7 +133,7 @@ async def serve_it(service: Service) -> None:
         _with_origins(service, settings),
         host=settings.host,
         port=settings.port,
-        http=corked(light(heads.Protocol)),
+        http=corked(light(patient(heads.Protocol))),
         lifespan="off",
         log_config=None,
         access_log=False,

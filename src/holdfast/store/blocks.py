@@ -3,8 +3,8 @@
 A place is not stored in its block, so a split touches only block rows, and a departure writes its own
 row and one block. The first block of a pool begins at the lowest place there is and always stays.
 
-Those who come to the end of a line are counted in its last block. Whether that has become too long is looked
-at after some of them: until then it is longer than the others, which costs a moment and nothing else.
+Those who come to the end of a line are counted in its last block, until so many have come since somebody
+looked how long that is: then a block begins with the next of them, and nothing has to be looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from holdfast.store.base import Transaction
+from holdfast.store.base import Transaction, Write
 
 LOWEST: Final = -(2**63)
 LONG: Final = 512
@@ -23,9 +23,22 @@ LATE: Final = 256
 Change = tuple[int, int, int]
 
 
-def may_wait(entered: int) -> bool:
-    """Whether the last block need not be looked at after so many have come to the end of the line."""
-    return entered <= LATE
+def counting_newcomers(newcomers: Sequence[tuple[int, Sequence[int], int]]) -> list[Write]:
+    """What counts those at the end of each line: (pool, their places, how many entered its last block)."""
+    counted, begun = [], []
+    for pool_id, places, entered in newcomers:
+        if entered + len(places) <= LATE:
+            counted.append((pool_id, places[-1], len(places)))
+        else:
+            pieces = [places[at : at + LATE] for at in range(0, len(places), LATE)]
+            begun += [(pool_id, piece[0], len(piece)) for piece in pieces]
+    writes = [Write("change_block", counted), Write("begin_blocks", begun)]
+    return [write for write in writes if write.rows]
+
+
+def entered_with(entered: int, newcomers: int) -> int:
+    """How many have entered the last block once these are counted."""
+    return entered + newcomers if entered + newcomers <= LATE else (newcomers - 1) % LATE + 1
 
 
 async def change_blocks(tx: Transaction, changes: Sequence[Change]) -> None:

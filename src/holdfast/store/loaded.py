@@ -52,7 +52,7 @@ class Loaded:
     tallies: dict[str, Tally] = field(default_factory=dict)
     seen_seq: int = 0
     seen_hash: bytes = b""
-    # How many have entered the line at its end since its blocks were last brought into shape.
+    # How many have entered the last block of the line since it was begun, or looked at.
     entered: int = 0
 
     @property
@@ -148,7 +148,7 @@ class Memory:
         self.configs[pool.id] = (version, pool)
 
     def keep(self, loaded: Loaded, entered: int = 0) -> None:
-        """Remember a pool as a batch has left it, with so many in line whom no block was made for yet."""
+        """Remember a pool as a batch has left it, with so many that have entered its last block."""
         view = loaded.view
         if not view.units_whole:
             self._standings.pop(loaded.pool_id, None)

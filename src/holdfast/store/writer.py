@@ -14,7 +14,7 @@ from holdfast.core.room import overflow
 from holdfast.core.work import Decision
 from holdfast.store import rows
 from holdfast.store.base import Transaction, Write
-from holdfast.store.blocks import LOWEST, Change, change_blocks, may_wait
+from holdfast.store.blocks import LOWEST, Change, change_blocks, counting_newcomers
 from holdfast.store.loaded import Loaded, counters_of
 
 GENESIS: Final = bytes(32)
@@ -102,9 +102,9 @@ class Writer:
         return all(it.view.pool.version == it.config_version and _grows_at_its_end(it) for it in pools)
 
     def writes_in_one(self, pools: Sequence[Loaded]) -> list[Write]:
-        """All there is to write of a plain batch. Blocks are brought into shape another time."""
-        entered = [(it.pool_id, it.view.added[-1], len(it.view.added)) for it in pools if it.view.added]
-        return [*self.plain_writes(pools), *([Write("change_block", entered)] if entered else [])]
+        """All there is to write of a plain batch."""
+        newcomers = [(it.pool_id, it.view.added, it.entered) for it in pools if it.view.added]
+        return [*self.plain_writes(pools), *counting_newcomers(newcomers)]
 
     def plain_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         """The bulk statements, in their order."""
@@ -252,13 +252,9 @@ def _changes_of_line(pools: Sequence[Loaded]) -> list[Change]:
 
 
 def _grows_at_its_end(loaded: Loaded) -> bool:
-    """Whether people come to the end of the line at most, and not so many that its last block gets long."""
+    """Whether people come to the end of the line at most."""
     view = loaded.view
-    if view.removed:
-        return False
-    if not view.added:
-        return True
-    return view.added[0] > view.loaded_last_place and may_wait(loaded.entered + len(view.added))
+    return not view.removed and (not view.added or view.added[0] > view.loaded_last_place)
 
 
 def _alone(unit: Unit) -> Unit:

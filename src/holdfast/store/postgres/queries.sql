@@ -347,6 +347,10 @@ SELECT low, count FROM line_blocks WHERE pool_id = $1 AND low < $2 ORDER BY low 
 SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place >= $2
 ORDER BY place LIMIT 1 OFFSET $3;
 
+-- name: begin_blocks
+-- With those who come to the end of a line.
+INSERT INTO line_blocks (pool_id, low, count) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]);
+
 -- name: insert_block
 INSERT INTO line_blocks (pool_id, low, count) VALUES ($1, $2, $3);
 
