@@ -14,6 +14,7 @@ from holdfast.errors import OutcomeUnknown
 from holdfast.keeping import erasure
 from holdfast.store.base import Transaction
 from tests.database import SECRET, ask, dialect_of, dump, opened, sqlite_file
+from tests.engine.counting import counted
 from tests.engine.proxy import proxied
 from tests.engine.staging import without_lock
 from tests.verified import assert_verified, verified
@@ -192,6 +193,20 @@ async def test_a_person_who_comes_again_is_a_new_one_and_can_be_forgotten_again(
     granted(await hf.erase_person(alias))
     assert traces(await dump(database_url)) == []
     assert (await assert_verified(database_url)).redacted == 5
+
+
+async def test_what_it_takes_does_not_grow_with_the_pools(hf: Holdfast) -> None:
+    await lived(hf)
+    with counted(hf) as few:
+        granted(await hf.export_person("ann-4711"))
+        granted(await hf.erase_person("ann-4711", dry_run=True))
+    await asyncio.gather(
+        *(hf.create_pool(f"other-{n}", preset="checkout", quotas={"main": 5}) for n in range(50))
+    )
+    with counted(hf) as many:
+        granted(await hf.export_person("ann-4711"))
+        granted(await hf.erase_person("ann-4711"))
+    assert many == few
 
 
 async def test_another_org_is_not_touched(hf: Holdfast, database_url: str) -> None:

@@ -61,7 +61,7 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
     "booking_quantity": ("UPDATE bookings SET quantity = 0 WHERE pool_id = {pool}", None),
     "booking_deadline": ("UPDATE bookings SET expires_at = NULL WHERE state = 'held'", None),
     "booking_offer": ("UPDATE bookings SET offer_quantity = 1 WHERE state = 'waiting'", None),
-    "one_place_in_line": (another(party="party_id"), "bookings.pool_id, bookings.party_id"),
+    "one_place_in_line": (another(party="party_id"), "bookings.party_id, bookings.pool_id"),
     "line_order": (another(place="place"), "bookings.pool_id, bookings.place"),
     "block_count": ("UPDATE line_blocks SET count = -1 WHERE pool_id = {pool}", None),
     "offer_outcome": ("UPDATE offers SET outcome = 'forgotten'", None),
@@ -185,7 +185,8 @@ async def test_a_column_holds_only_what_it_is_for(hf: Holdfast, ask: Ask, statem
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 def test_every_named_constraint_has_its_violation_here(dialect: str) -> None:
     text = "".join(text for _, _, text in load_migrations(dialect))
-    named = re.findall(r"CONSTRAINT (\w+)", text) + re.findall(r"CREATE UNIQUE INDEX (\w+)", text)
+    # One that a later migration makes anew is still one.
+    named = {*re.findall(r"CONSTRAINT (\w+)", text), *re.findall(r"CREATE UNIQUE INDEX (\w+)", text)}
     missing_here = {"postgres": {"unit_closed"}, "sqlite": set()}[dialect]
     assert sorted([*named, *missing_here]) == sorted(VIOLATIONS)
 

@@ -22,6 +22,10 @@ SIZES: Final = (0, 40, 160, 640, 1_000, 1_500, 2_000, 3_000)
 ROADS: Final = {
     "live_of_parties": ("'{1}', '{ann}'", {"one_place_in_line", "booking_holds"}),
     "bookings_of_parties": ("'{1}', '{ann}'", {"one_place_in_line", "booking_holds"}),
+    "bookings_of_person": (
+        "'default', 'ann'",
+        {"one_place_in_line", "booking_holds", "booking_past", "pools_pkey"},
+    ),
     "bookings_by_number": ("'{1}', '{1}'", {"bookings_pkey"}),
     "bookings_due": ("1, 1, 1", {"booking_due"}),
     "due_after": ("1, 1", {"booking_due"}),

@@ -43,8 +43,8 @@ async def forget_in_pool(
 ) -> Forgotten:
     """Forget a party in one pool that is locked; `even_open` is for counting, in a dry run."""
     seq, head, updated_at = (await tx.rows("log_end", pool_id))[0]
-    found = await tx.rows("read_bookings", pool_id, 0, None, party, BOOKINGS_MAX)
-    bookings = [rows.booking_of(row) for row in found]
+    theirs = [tuple(row) for row in await tx.rows("bookings_of_person", org, party) if row[0] == pool_id]
+    bookings = [rows.booking_of(row) for row in await tx.each("bookings_by_number", theirs)]
     still_open = tuple(b.number for b in bookings if b.state in OPEN)
     if still_open and not even_open:
         return Forgotten(still_open=still_open)

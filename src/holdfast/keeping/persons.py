@@ -37,11 +37,7 @@ class PersonRecord(msgspec.Struct, frozen=True):
 
 async def bookings_of(store: Store, org: str, party: str) -> list[tuple[int, int]]:
     """The (pool, number) of every booking of a party."""
-    reader, found = store.reader(), list[tuple[int, int]]()
-    for pool_id in await pools_of(store, org):
-        rows = await reader.rows("read_bookings", pool_id, 0, None, party, BOOKINGS_MAX)
-        found += [(pool_id, row[1]) for row in rows]
-    return found
+    return [(row[0], row[1]) for row in await store.reader().rows("bookings_of_person", org, party)]
 
 
 async def pools_of(store: Store, org: str) -> list[int]:

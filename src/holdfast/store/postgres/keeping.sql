@@ -12,6 +12,21 @@ SELECT 1;
 -- Where a pool's log ends.
 SELECT log_seq, log_hash, updated_at FROM pools WHERE id = $1;
 
+-- name: bookings_of_person
+-- In all pools of an org. Said for each index apart.
+SELECT b.pool_id, b.number FROM bookings AS b
+WHERE b.party_id = $2 AND state IN ('waiting', 'offered')
+    AND (SELECT org FROM pools WHERE id = b.pool_id) = $1
+UNION ALL
+SELECT b.pool_id, b.number FROM bookings AS b
+WHERE b.party_id = $2 AND state = 'held'
+    AND (SELECT org FROM pools WHERE id = b.pool_id) = $1
+UNION ALL
+SELECT b.pool_id, b.number FROM bookings AS b
+WHERE b.party_id = $2 AND state IN ('confirmed', 'declined', 'expired', 'cancelled', 'closed')
+    AND (SELECT org FROM pools WHERE id = b.pool_id) = $1
+ORDER BY 1, 2;
+
 -- name: forget_party
 -- Put nobody in the place of a booking's party.
 UPDATE bookings SET party_id = v3, party = v4, answers = v5, source = NULL

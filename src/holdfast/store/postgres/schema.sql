@@ -122,8 +122,10 @@ CREATE TABLE bookings (
     CONSTRAINT booking_offer CHECK ((state = 'offered') = (offer_quantity > 0))
 );
 
-CREATE UNIQUE INDEX one_place_in_line ON bookings (pool_id, party_id) WHERE state IN ('waiting', 'offered');
-CREATE INDEX booking_holds ON bookings (pool_id, party_id) WHERE state = 'held';
+CREATE UNIQUE INDEX one_place_in_line ON bookings (party_id, pool_id) WHERE state IN ('waiting', 'offered');
+CREATE INDEX booking_holds ON bookings (party_id, pool_id) WHERE state = 'held';
+CREATE INDEX booking_past ON bookings (party_id, pool_id)
+    WHERE state IN ('confirmed', 'declined', 'expired', 'cancelled', 'closed');
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
 CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';

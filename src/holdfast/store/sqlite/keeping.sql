@@ -12,6 +12,21 @@ SELECT 1;
 -- Where a pool's log ends.
 SELECT log_seq, log_hash, updated_at FROM pools WHERE id = ?1;
 
+-- name: bookings_of_person
+-- In all pools of an org. Said for each index apart.
+SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY one_place_in_line
+WHERE b.party_id = ?2 AND state IN ('waiting', 'offered')
+    AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
+UNION ALL
+SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY booking_holds
+WHERE b.party_id = ?2 AND state = 'held'
+    AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
+UNION ALL
+SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY booking_past
+WHERE b.party_id = ?2 AND state IN ('confirmed', 'declined', 'expired', 'cancelled', 'closed')
+    AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
+ORDER BY 1, 2;
+
 -- name: forget_party
 -- Put nobody in the place of a booking's party.
 UPDATE bookings SET party_id = ?3, party = ?4, answers = ?5, source = NULL WHERE pool_id = ?1 AND number = ?2;
