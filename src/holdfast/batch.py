@@ -33,7 +33,7 @@ from holdfast.lane import Job
 from holdfast.store.ahead import load_ahead, may_go_ahead
 from holdfast.store.base import Reader, Seen, Store, Transaction, still_so
 from holdfast.store.blocks import entered_with
-from holdfast.store.loaded import Loaded, Memory
+from holdfast.store.loaded import Loaded, Memory, entered_unless_looked_at
 from holdfast.store.loader import Loader
 from holdfast.store.writer import GENESIS, Request, Writer
 
@@ -89,7 +89,7 @@ class Batch:
             await tx.rollback()
             raise
         for loaded in self.changed:
-            self._memory.keep(loaded)
+            self._memory.keep(loaded, entered_unless_looked_at(loaded))
 
     async def _decide_all(self, tx: Transaction) -> None:
         existing = self._commands()
@@ -280,7 +280,9 @@ class Batch:
         changed = self.changed
         plain = self.writer.is_plain(changed)
         for loaded in changed:
-            self._memory.keep(loaded, entered_with(loaded.entered, len(loaded.view.added)) if plain else 0)
+            newcomers = len(loaded.view.added)
+            entered = entered_with(loaded.entered, newcomers) if plain else entered_unless_looked_at(loaded)
+            self._memory.keep(loaded, entered)
         return True
 
     async def write_ahead(self) -> None:

@@ -44,6 +44,7 @@ class Proxy:
         self.commits = 0
         self.cancels = 0
         self._whole: set[bytes] = set()
+        self._until_stall = 0
 
     async def open(self) -> str:
         """Start; the address to use instead."""
@@ -67,6 +68,12 @@ class Proxy:
     def stall(self) -> None:
         """From now on nothing gets through, in either direction, and nobody is told."""
         self._flowing.clear()
+
+    def stall_after(self, count: int) -> None:
+        """The same after so many pieces to the server, and no answer to the last of them."""
+        self._until_stall = count
+        if not count:
+            self.stall()
 
     @property
     def is_listened_through(self) -> bool:
@@ -104,6 +111,10 @@ class Proxy:
     ) -> None:
         while chunk := await reader.read(65536):
             await self._flowing.wait()
+            if self._until_stall:
+                self._until_stall -= 1
+                if not self._until_stall:
+                    self.stall()
             self.cancels += chunk.startswith(CANCEL)
             if LISTEN in chunk:
                 self._listening.add(link)

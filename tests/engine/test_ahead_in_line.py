@@ -84,6 +84,16 @@ async def test_blocks_stay_short_however_many_come(database_url: str) -> None:
     await assert_verified(database_url)
 
 
+async def test_blocks_stay_short_also_when_somebody_leaves_the_front_now_and_then(database_url: str) -> None:
+    async with opened(database_url) as hf:
+        await make_full(hf)
+        for some in range(12):
+            await asyncio.gather(*(hf.book("class", f"late {some} {n}") for n in range(200)))
+            granted(await hf.cancel(granted(await hf.bookings("class", state="waiting", limit=1))[0].id))
+    assert max(count for _, _, count in (await look(database_url)).blocks) <= LONG + LATE
+    assert wrong(await look(database_url)) == []
+
+
 async def test_two_nodes_at_the_end_of_one_line(database_url: str) -> None:
     """Each takes the line for as it left it; whoever finds it changed decides anew."""
     async with nodes(database_url) as both:

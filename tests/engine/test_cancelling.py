@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -111,6 +112,12 @@ async def look_at_length(hf: Holdfast) -> None:
         await snapshot.rows("next_due")
 
 
+async def look_in_vain(hf: Holdfast) -> None:
+    with contextlib.suppress(ZeroDivisionError):
+        async with hf.store.snapshot():
+            raise ZeroDivisionError
+
+
 async def write(hf: Holdfast) -> None:
     tx = await hf.store.begin()
     try:
@@ -119,19 +126,24 @@ async def write(hf: Holdfast) -> None:
         await tx.rollback()
 
 
-@pytest.mark.parametrize("ask_it", [look, look_at_length, write])
+@pytest.mark.parametrize("ask_it", [look, look_at_length, look_in_vain, write])
 async def test_a_caller_that_goes_away_in_the_middle_of_a_question_sends_no_cancel(
     postgres_url: str, ask_it: Callable[[Holdfast], Awaitable[None]]
 ) -> None:
     async with proxied(postgres_url) as (proxy, through), nodes(through, 1) as (hf,):
-        await ask_it(hf)
-        proxy.stall()
-        task = asyncio.create_task(ask_it(hf))
-        await asyncio.sleep(0.05)
-        await cut_off(task)
-        proxy.flow()
-        async with asyncio.timeout(PATIENCE_S):
+        # After so many messages of ours nothing gets through: in the middle of each question once.
+        for after in range(4):
             await ask_it(hf)
+            proxy.stall_after(after)
+            task = asyncio.create_task(ask_it(hf))
+            await asyncio.sleep(0.05)
+            if task.done():
+                break
+            await cut_off(task)
+            proxy.flow()
+            async with asyncio.timeout(PATIENCE_S):
+                await ask_it(hf)
+        proxy.flow()
         assert proxy.cancels == 0
 
 

@@ -72,6 +72,26 @@ async def test_nor_does_it_help_to_say_a_little_now_and_then(short: None) -> Non
         task.cancel()
 
 
+async def test_an_empty_line_after_an_answer_is_no_reason_to_stay(short: None) -> None:
+    async with connected() as (reader, writer):
+        writer.write(REQUEST)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
+        writer.write(b"\r\n")
+        async with asyncio.timeout(PATIENCE_S):
+            assert await reader.read() == b""
+
+
+async def test_a_long_body_may_take_longer(short: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PIECE", 1_000)
+    async with connected() as (reader, writer):
+        writer.write(REQUEST.replace(b"4\r\n\r\nbody", b"8000\r\n\r\n"))
+        for _ in range(8):
+            await asyncio.sleep(SHORT_S / 3)
+            writer.write(b"x" * 1_000)
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
+
+
 async def test_whose_requests_come_whole_is_not_left(short: None) -> None:
     async with connected() as (reader, writer):
         for _ in range(6):

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 # From the first byte of a request to its last, and from the connection to the first.
 REQUEST_S: Final = 60.0
+# Of a long body, so much must come in that time.
+PIECE: Final = 256 * 1024
 
 
 def patient(protocol: Any) -> Any:
@@ -18,6 +20,7 @@ def patient(protocol: Any) -> Any:
 
     class Patient(protocol):  # type: ignore[misc]
         _arriving = True
+        _piece = 0
         _patience: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:
@@ -29,27 +32,36 @@ def patient(protocol: Any) -> Any:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            # Also what is no request, as an empty line, ends uvicorn's own wait for the next one.
+            self._arriving = True
             super().data_received(data)
-            if not self._arriving:
-                self._stop_waiting()
-            elif self._patience is None:
+            if self._arriving and self._patience is None:
                 self._patience = self.loop.call_later(REQUEST_S, self._leave)
 
-        def on_message_begin(self) -> None:
-            self._arriving = True
-            super().on_message_begin()
+        def on_body(self, body: bytes) -> None:
+            self._piece += len(body)
+            if self._piece >= PIECE:
+                self._stop_waiting()
+            super().on_body(body)
 
         def on_message_complete(self) -> None:
             self._arriving = False
+            self._stop_waiting()
             super().on_message_complete()
 
         def _leave(self) -> None:
-            self.transport.close()
+            self._patience = None
+            if self.flow.read_paused:
+                # It is we who do not listen.
+                self._patience = self.loop.call_later(REQUEST_S, self._leave)
+            else:
+                self.transport.close()
 
         def _stop_waiting(self) -> None:
+            self._piece = 0
             if self._patience is not None:
                 self._patience.cancel()
                 self._patience = None
 
-    # The one in plain Python does not say when a message begins.
-    return Patient if hasattr(protocol, "on_message_begin") else protocol
+    # The one in plain Python does not say when a message is complete.
+    return Patient if hasattr(protocol, "on_message_complete") else protocol

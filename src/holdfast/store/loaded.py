@@ -70,6 +70,7 @@ class Loaded:
         self.openings.update(known.openings)
         view.openings.update(known.openings)
         view.tried.update(known.tried)
+        self.entered = known.entered
 
     def expect_line(self) -> None:
         """The line begins as the tallies say; who stands in it is not known yet."""
@@ -119,7 +120,6 @@ class Standing(NamedTuple):
         )
         found.recall(self)
         found.expect_line()
-        found.entered = self.entered
         return found
 
 
@@ -147,7 +147,7 @@ class Memory:
             self.configs.clear()
         self.configs[pool.id] = (version, pool)
 
-    def keep(self, loaded: Loaded, entered: int = 0) -> None:
+    def keep(self, loaded: Loaded, entered: int) -> None:
         """Remember a pool as a batch has left it, with so many that have entered its last block."""
         view = loaded.view
         if not view.units_whole:
@@ -174,3 +174,10 @@ class Memory:
 
     def forget(self, pool_id: int) -> None:
         self._standings.pop(pool_id, None)
+
+
+def entered_unless_looked_at(loaded: Loaded) -> int:
+    """How many have entered the last block since it was looked at, as it is when somebody enters it."""
+    view = loaded.view
+    at_the_end = view.added and view.added[-1] > view.loaded_last_place
+    return 0 if at_the_end else loaded.entered

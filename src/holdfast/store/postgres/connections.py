@@ -147,6 +147,12 @@ def cut_off_later(connection: asyncpg.Connection, seconds: float | None = None) 
     return asyncio.get_running_loop().call_later(seconds, connection.terminate)
 
 
+def cut_off(connection: asyncpg.Connection) -> None:
+    """Shut the socket, if that has not happened; one that was lost is no longer lent, and cannot be asked."""
+    with contextlib.suppress(asyncpg.InterfaceError):
+        connection.terminate()
+
+
 async def leave(connection: asyncpg.Connection) -> None:
     """Say goodbye, and do not wait for long: one that has fallen silent must keep nobody."""
     with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):

@@ -18,6 +18,7 @@ from holdfast.store.postgres.connections import (
     LOST,
     PLANS,
     Connection,
+    cut_off,
     deadline,
     describe,
     open_connection,
@@ -56,13 +57,16 @@ class Readers:
         self._closed = True
         if self._pool is None:
             return
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(CLOSE_S):
                 # The pool itself takes a connection that is just being lent for one that nobody uses.
                 if self._reading:
                     await self._nobody_reads.wait()
                 await self._pool.close()
-        self._pool.terminate()
+        except TimeoutError:
+            pass
+        finally:
+            self._pool.terminate()
 
     async def expire(self) -> None:
         """Connect anew for every reader to come."""
@@ -99,16 +103,17 @@ class Readers:
                 look = connection.transaction(isolation="repeatable_read", readonly=True)
                 try:
                     await look.start()
-                    yield PostgresSnapshot(connection)
-                except Exception:
-                    if not connection.is_closed():
-                        await look.rollback()
-                    raise
-                except BaseException:
+                    try:
+                        yield PostgresSnapshot(connection)
+                    except Exception:
+                        with contextlib.suppress(asyncpg.InterfaceError):
+                            await look.rollback()
+                        raise
+                    await look.commit()
+                except (asyncio.CancelledError, GeneratorExit):
                     # Who looked has gone away, maybe in the middle of an answer.
-                    connection.terminate()
+                    cut_off(connection)
                     raise
-                await look.commit()
 
     @contextlib.asynccontextmanager
     async def _long_look(self) -> AsyncIterator[None]:
@@ -135,7 +140,7 @@ class PostgresReader:
             except BaseException:
                 # It may have been prepared and never asked: then the server has begun a transaction, in
                 # which nobody else may find themselves.
-                connection.terminate()
+                cut_off(connection)
                 raise
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
