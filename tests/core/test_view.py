@@ -9,9 +9,21 @@ import pytest
 from holdfast.core import commands as c
 from holdfast.core import line
 from holdfast.core.decide import decide
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Party, Pool, Quota, Tally, Wants
+from holdfast.core.model import (
+    CANCELLED,
+    CONFIRMED,
+    HELD,
+    OFFERED,
+    WAITING,
+    Booking,
+    Party,
+    Pool,
+    Quota,
+    Tally,
+    Wants,
+)
 from holdfast.core.policy import PRESETS
-from holdfast.core.view import Need, View, group_of
+from holdfast.core.view import HIGHEST, Need, View, group_of
 from holdfast.core.work import Done
 from tests.core.history import START, snapshot
 
@@ -223,5 +235,16 @@ def test_the_next_behind_a_place_are_asked_for() -> None:
     view = partial()
     with pytest.raises(Need, match="followers"):
         line.place_after(view, booking(1))
-    view.asked.add(("followers", booking(1).place))
+    view.reached[booking(1).place] = HIGHEST
     assert line.place_after(view, booking(1)) is not None
+
+
+def test_who_stands_further_back_than_was_looked_is_not_taken_for_the_next() -> None:
+    view, one = partial(), booking(1)
+    view.load_bookings([booking(2), booking(3), booking(9)])
+    view.reached[one.place] = booking(3).place
+    assert [b.number for b in line.followers(view, one.place, 2)] == [2, 3]
+    view.put_booking(booking(2)._replace(state=CANCELLED))
+    with pytest.raises(Need) as asked:
+        line.followers(view, one.place, 2)
+    assert (asked.value.what, asked.value.detail) == ("followers", (one.place, 2))

@@ -62,10 +62,13 @@ def place_after(view: View, other: Booking) -> int | None:
     return other.place + min(gap, GAP) // 2 if gap > 1 else None
 
 
-def followers(view: View, place: int) -> list[Booking]:
-    """The next bookings behind a place that keep a place of their own, in order."""
-    view.require("followers", place)
-    behind = (b for b in view.bookings.values() if b.place > place and b.state in KEEPS_PLACE)
+def followers(view: View, place: int, least: int = 1) -> list[Booking]:
+    """The next behind a place that keep a place of their own, in order: at least so many, or all."""
+    # Further back some may be known and others not: who is next there cannot be told.
+    up_to = HIGHEST if view.whole else view.reached.get(place, place)
+    behind = [b for b in view.bookings.values() if place < b.place <= up_to and b.state in KEEPS_PLACE]
+    if len(behind) < least and up_to < HIGHEST:
+        raise Need("followers", (place, least))
     return sorted(behind, key=lambda b: b.place)
 
 

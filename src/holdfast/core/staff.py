@@ -91,16 +91,18 @@ def place_behind(work: Work, other: Booking) -> int:
 
 def _respread(work: Work, other: Booking) -> None:
     """Make places behind a booking, by moving the bookings behind it further apart."""
-    behind = line.followers(work.view, other.place)
-    # As few of them as leave some places between any two, so that the next move need not do it again.
-    for count in range(1, len(behind) + 1):
-        last = behind[count] if count < len(behind) else None
-        room_behind = last.place - other.place if last else (count + 2) * line.GAP
-        if room_behind > 4 * (count + 1):
-            step = room_behind // (count + 1)
-            places = tuple((b.number, other.place + (i + 1) * step) for i, b in enumerate(behind[:count]))
-            work.emit(e.Respread(work.now, tuple(reversed(places))), by="rule")
-            return
+    count, behind = 1, line.followers(work.view, other.place, 2)
+    # As few of them as leave some places between any two, so that the next move need not do it again; and the
+    # more are moved, the more places, so that many have to be moved again only after many more moves.
+    while count < len(behind) and behind[count].place - other.place <= (count + 1) * max(4, count):
+        count += 1
+        if count == len(behind):
+            behind = line.followers(work.view, other.place, count + 1)
+    at_end = count == len(behind)
+    room_behind = (count + 2) * line.GAP if at_end else behind[count].place - other.place
+    step = room_behind // (count + 1)
+    places = tuple((b.number, other.place + (i + 1) * step) for i, b in enumerate(behind[:count]))
+    work.emit(e.Respread(work.now, tuple(reversed(places))), by="rule")
 
 
 def resolve(work: Work, command: c.Resolve) -> Done | Refusal:

@@ -38,9 +38,9 @@ class Need(Exception):
     """The decision cannot be made on this view: load `what` (see the store's loader) and decide again.
 
     heads: the first members of every group of the line; more: further ones of this group; position: how many
-    were waiting before this place; followers: who stands behind this place; takers: so many of the latest to
-    take room in these quotas; in_play: who is in these states; booking: this one; party: what this one has in
-    play; ending: what this booking had until it ended; units: all of them.
+    were waiting before this place; followers: those behind this place, at least so many; takers: so many of the
+    latest to take room in these quotas; in_play: who is in these states; booking: this one; party: what this
+    one has in play; ending: what this booking had until it ended; units: all of them.
     """
 
     def __init__(self, what: str, detail: Any = None) -> None:
@@ -68,6 +68,8 @@ class View:
     # Whether everything of the pool is here; if not, what more was asked for and loaded.
     whole: bool = True
     asked: set[tuple[str, Any]] = field(default_factory=set)
+    # Up to which place everyone is here who stood behind this one.
+    reached: dict[int, int] = field(default_factory=dict)
     # Counters of the pool: the highest number, arrival, opening and ordinal given so far, and the round.
     numbers: int = 0
     arrivals: int = 0

@@ -22,7 +22,7 @@ from holdfast.core.model import (
     Tally,
     Unit,
 )
-from holdfast.core.view import Need
+from holdfast.core.view import HIGHEST, Need
 from holdfast.store import rows
 from holdfast.store.base import Reader, Row
 from holdfast.store.endings import KINDS, ending_of
@@ -227,11 +227,7 @@ class Loader:
         elif need.what == "ending":
             await self._load_ending(loaded, loaded.bookings[need.detail])
         elif need.what == "followers":
-            await self.add(
-                loaded, await self._rows("bookings_behind", pool_id, need.detail, _BEHIND), places=False
-            )
-            await self.add(loaded, await self._rows("bookings_offered", pool_id, _OFFERED_MAX))
-            view.asked.add((need.what, need.detail))
+            await self._load_followers(loaded, *need.detail)
         elif need.what == "takers":
             quotas, excess = need.detail
             # Those known already may be past their time, and then they take no room any more.
@@ -247,6 +243,17 @@ class Loader:
             view.asked.add((need.what, need.detail))
         else:
             raise AssertionError(f"nobody knows how to load {need.what}")
+
+    async def _load_followers(self, loaded: Loaded, place: int, least: int) -> None:
+        reached = loaded.view.reached
+        if place not in reached:
+            await self.add(loaded, await self._rows("bookings_offered", loaded.pool_id, _OFFERED_MAX))
+        # From where the last look ended, and as many again: some of those loaded may have left meanwhile.
+        limit = max(_BEHIND, least)
+        after = reached.get(place, place)
+        found = await self._rows("bookings_behind", loaded.pool_id, after, limit)
+        await self.add(loaded, found, places=False)
+        reached[place] = found[-1][8] if len(found) == limit else HIGHEST
 
     async def _load_ending(self, loaded: Loaded, booking: Booking) -> None:
         numbers = [booking.number, booking.split_from or booking.number]
