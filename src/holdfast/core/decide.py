@@ -90,10 +90,21 @@ def wind_down(work: Work) -> None:
             view.wake(pool.starts_at)
         return
     view.require("in_play", ending)
-    left = [b for b in view.bookings.values() if b.state in ending]
-    for booking in sorted(left, key=lambda b: b.place)[:WIND_DOWN_MAX]:
-        at = position_of(view, booking)
-        work.emit(e.Closed(work.now, booking.number, f"pool_{why}", at), by="rule")
+    left = sorted((b for b in view.bookings.values() if b.state in ending), key=lambda b: b.place)
+    in_line = [b for b in left if b.state == WAITING]
+    ended = [b for b in left if b.state != WAITING][:WIND_DOWN_MAX]
+    for booking in ended:
+        work.emit(e.Closed(work.now, booking.number, f"pool_{why}"), by="rule")
+    # From the back, so that nobody moves up meanwhile: each keeps the position that was its last.
+    while in_line and len(ended) < WIND_DOWN_MAX:
+        at = position_of(view, in_line[-1])
+        if at != view.waiting:
+            # Somebody behind was not loaded: first those.
+            break
+        work.emit(e.Closed(work.now, in_line[-1].number, f"pool_{why}", at), by="rule")
+        ended.append(in_line.pop())
+    # But the first in line are told first.
+    for booking in sorted(ended, key=lambda b: b.place):
         work.tell("cancelled", booking.number, why=f"pool_{why}")
     if _any_left(view, ending):
         view.wake(work.now)

@@ -38,9 +38,10 @@ class Need(Exception):
     """The decision cannot be made on this view: load `what` (see the store's loader) and decide again.
 
     heads: the first members of every group of the line; more: further ones of this group; position: how many
-    were waiting before this place; followers: those behind this place, at least so many; takers: so many of the
-    latest to take room in these quotas; in_play: who is in these states; booking: this one; party: what this
-    one has in play; ending: what this booking had until it ended; units: all of them.
+    were waiting before this place; followers: those behind this place, at least so many; takers: so many of
+    the latest to take room in these quotas; in_play: some who are in these states, of the line the last;
+    booking: this one; party: what this one has in play; ending: what this booking had until it ended; units:
+    all of them.
     """
 
     def __init__(self, what: str, detail: Any = None) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from holdfast.clock import Clock
 from holdfast.core import commands as c
 from holdfast.core.model import (
+    HELD,
     OFFERED,
     TAKES_ROOM,
     WAITING,
@@ -239,7 +240,7 @@ class Loader:
             await self._add_all({pool_id: loaded}, await self._each("bookings_of_parties", parties))
             view.asked.add((need.what, need.detail))
         elif need.what == "in_play":
-            await self.add(loaded, await self._rows("bookings_in_play", pool_id, list(need.detail), DUE_MAX))
+            await self._load_in_play(loaded, need.detail)
             view.asked.add((need.what, need.detail))
         else:
             raise AssertionError(f"nobody knows how to load {need.what}")
@@ -254,6 +255,18 @@ class Loader:
         found = await self._rows("bookings_behind", loaded.pool_id, after, limit)
         await self.add(loaded, found, places=False)
         reached[place] = found[-1][8] if len(found) == limit else HIGHEST
+
+    async def _load_in_play(self, loaded: Loaded, states: tuple[str, ...]) -> None:
+        """Some of those in these states: who has seats or offers, then the line, from its back."""
+        view, pool_id, found = loaded.view, loaded.pool_id, list[Row]()
+        if HELD in states:
+            for key in view.tallies:
+                found += await self._rows("bookings_taking", pool_id, key, DUE_MAX - len(found))
+        elif view.offers_live:
+            found += await self._rows("bookings_offered", pool_id, DUE_MAX)
+        if len(found) < DUE_MAX:
+            found += await self._rows("line_end", pool_id, DUE_MAX - len(found))
+        await self.add(loaded, found)
 
     async def _load_ending(self, loaded: Loaded, booking: Booking) -> None:
         numbers = [booking.number, booking.split_from or booking.number]

@@ -53,23 +53,6 @@ SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOI
     (SELECT 1 FROM bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
 ) AS found;
 
--- name: holds_of_sources
--- How many live holds there are from each source, and when the first of them ends.
-SELECT x.source, count(*), min(found.expires_at) FROM unnest($1::text[], $2::bigint[]) AS x (source, at)
-CROSS JOIN LATERAL (
-    SELECT expires_at FROM bookings
-    WHERE bookings.source = x.source AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
-) AS found GROUP BY x.source;
-
--- name: public_holds_of_parties
--- How many live holds of each party of an org public keys have made, and when the first of them ends.
-SELECT x.org, x.party, count(*), min(found.expires_at)
-FROM unnest($1::text[], $2::text[], $3::bigint[]) AS x (org, party, at)
-CROSS JOIN LATERAL (
-    SELECT expires_at FROM bookings JOIN pools ON pools.id = bookings.pool_id AND pools.org = x.org
-    WHERE party_id = x.party AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
-) AS found GROUP BY x.org, x.party;
-
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
 SELECT {booking}
@@ -80,10 +63,16 @@ ORDER BY expires_at, number LIMIT $3;
 -- The first deadline after an instant.
 SELECT min(expires_at) FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND expires_at > $2;
 
--- name: bookings_in_play
--- The first bookings that a closed pool still has to end.
+-- name: bookings_taking
+-- The first to arrive of those who take room in a quota.
 SELECT {booking}
-FROM bookings WHERE pool_id = $1 AND state = ANY($2) ORDER BY number LIMIT $3;
+FROM bookings WHERE pool_id = $1 AND quota = $2 AND state IN ('offered', 'held', 'confirmed')
+ORDER BY arrival, number LIMIT $3;
+
+-- name: line_end
+-- The last in line, from the back.
+SELECT {booking}
+FROM bookings WHERE pool_id = $1 AND state = 'waiting' ORDER BY place DESC LIMIT $2;
 
 -- name: bookings_behind
 -- The next in line behind a place.

@@ -54,16 +54,6 @@ SELECT (
     WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held'
 );
 
--- name: holds_of_sources
--- How many live holds there are from each source, and when the first of them ends.
-SELECT source, count(*), min(expires_at) FROM bookings
-WHERE source = ?1 AND source IS NOT NULL AND state = 'held' AND expires_at > ?2 GROUP BY source;
-
--- name: public_holds_of_parties
--- How many live holds of each party of an org public keys have made, and when the first of them ends.
-SELECT org, party_id, count(*), min(expires_at) FROM bookings JOIN pools ON pools.id = pool_id AND org = ?1
-WHERE party_id = ?2 AND source IS NOT NULL AND bookings.state = 'held' AND expires_at > ?3 GROUP BY org, party_id;
-
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.
 SELECT {booking}
@@ -74,10 +64,16 @@ ORDER BY expires_at, number LIMIT ?3;
 -- The first deadline after an instant.
 SELECT min(expires_at) FROM bookings WHERE pool_id = ?1 AND expires_at IS NOT NULL AND expires_at > ?2;
 
--- name: bookings_in_play
--- The first bookings that a closed pool still has to end.
+-- name: bookings_taking
+-- The first to arrive of those who take room in a quota.
 SELECT {booking}
-FROM bookings WHERE pool_id = ?1 AND state IN (SELECT value FROM json_each(?2)) ORDER BY number LIMIT ?3;
+FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND state IN ('offered', 'held', 'confirmed')
+ORDER BY arrival, number LIMIT ?3;
+
+-- name: line_end
+-- The last in line, from the back.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place DESC LIMIT ?2;
 
 -- name: bookings_behind
 -- The next in line behind a place.
