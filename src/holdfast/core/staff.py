@@ -39,7 +39,8 @@ def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
     found = look_for(work, quota, booking, opening)
     if found is None:
         seats = seats_aside(work, quota, opening) if opening else room(view, quota, work.now)
-        return not_enough_room(booking.quantity, seats)
+        # Enough seats that are not wanted are none.
+        return not_enough_room(booking.quantity, seats if seats < booking.quantity else 0)
     offers = view.pool.policy.promotion == "offer"
     if offers and window_end(work, [view.units[label] for label in found.units]) <= work.now:
         return Refusal("too_late", "It starts too soon for an offer to be answered.")
