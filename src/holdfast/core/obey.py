@@ -56,8 +56,10 @@ def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
 
 def _may_confirm_in_line(view: View, booking: Booking) -> bool:
     """By the policy; or, whatever the policy has become, because it was told to confirm by its deadline."""
-    told = booking.expires_at is not None or booking.confirmed_at is not None
-    return view.pool.policy.confirm_while_waiting or told
+    policy = view.pool.policy
+    # What was confirmed counts only where the line is served by itself: elsewhere it will be asked.
+    counts = booking.confirmed_at is not None and policy.promotion == "auto"
+    return policy.confirm_while_waiting or booking.expires_at is not None or counts
 
 
 def cancel(work: Work, command: c.Cancel, booking: Booking) -> Done | Refusal:
