@@ -37,6 +37,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         return Decision(work.entries, work.messages, answer)
     if view.due_at is not None and view.due_at <= now:
         expire(work)
+        # It may have begun meanwhile: then nobody in line is asked or answered as if it had not.
         wind_down(work)
     if isinstance(command, c.Tick) and _line_is_late(view, now):
         # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
@@ -48,6 +49,7 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
         answer = _OBEY[type(command)](work, command)
         fill(work)
     if view.pool.status != "open" or view.pool.starts_at is not None:
+        # This command may have closed it; or there is somebody in line now who must be ended when it starts.
         wind_down(work)
     if view.openings:
         end_openings(work)
@@ -59,7 +61,8 @@ def expire(work: Work) -> None:
     """End what is due, in the order in which it fell due."""
     view, now = work.view, work.now
     timed = [(b.expires_at, b.number, b) for b in view.bookings.values() if b.expires_at is not None]
-    # From here on the next deadline is the first after now, of what is loaded and of what is not.
+    # From here on the next deadline is the first after now, of what is loaded and of what is not. To wake for
+    # the start or the end of a cooldown is asked for again by `wind_down` and `fill`.
     view.due_at = view.later_due_at
     for at, _, _ in timed:
         if at > now:

@@ -90,7 +90,8 @@ def _loaded_before(view: View, place: int) -> int:
         return view.loaded_waiting
     if view.prefix and (view.prefix_whole or place <= view.prefix[-1]):
         return bisect_left(view.prefix, place)
-    # Whoever arrives now at one priority stands behind the same people: one question for all of them.
+    # Whoever arrives now at one priority stands behind the same people: one question for all of them. Which
+    # arrival a place is of, `place_of` says.
     if view.loaded_arrivals < place % _TIER // GAP <= view.arrivals + 1:
         place = place - place % _TIER + (view.loaded_arrivals + 1) * GAP
     if (known := view.base.get(place)) is not None:

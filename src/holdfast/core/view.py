@@ -1,8 +1,12 @@
 """The view: what a decision sees of one pool, and the only thing that `evolve` changes.
 
-A view holds as much of a pool as was loaded, and what this transaction has changed since. It belongs
-to one transaction. `savepoint` and `rollback` take back one command, so that a command which fails,
-or turns out to need more rows, leaves no trace and spoils no neighbour.
+A view holds as much of a pool as was loaded, and what this transaction has changed since. There always are
+the pool, its counters, tallies and live openings; its units, of very many the first thousand, free ones
+before others; the first few hundred bookings that are due; and what the commands name: bookings, units, and
+what a party that books has already.
+
+A view belongs to one transaction. `savepoint` and `rollback` take back one command, so that a command which
+fails, or turns out to need more rows, leaves no trace and spoils no neighbour.
 
 Law: what was not loaded is asked for by raising `Need`, never assumed to be absent.
 """
