@@ -100,6 +100,10 @@ class History:
         if not by_staff:
             assert fairness.passed_over(self.replayed, event, self.now) == [], f"by {command}"
             assert fairness.against_the_rules(self.replayed, event, self.now) == [], f"by {command}"
+        if isinstance(event, e.HandedBack):
+            assert "offered" not in event.note or event.note == in_vain(self.replayed, event.opening), (
+                f"{event}"
+            )
         if isinstance(event, e.Promoted | e.Offered):
             place = self.replayed.bookings[event.booking].place
             passed = [skip["booking"] for skip in event.skipped if "booking" in skip]
@@ -190,6 +194,13 @@ def logged(booking: Booking) -> Booking:
 def members(view: View) -> list[int]:
     """Everyone whom the line's groups give, in whatever order the groups stand; each must come once."""
     return sorted(b.number for group in line.groups(view) for b in line.members(view, group))
+
+
+def in_vain(view: View, number: int) -> str:
+    """What staff are told of an opening that some were asked about: of its offers, those that nobody took."""
+    named = view.openings[number].unit is not None
+    offers = [offer for offer in view.offers.values() if number in offer.openings]
+    return f"{sum(named or offer.outcome != 'claimed' for offer in offers)} offered, nobody took it"
 
 
 def position_stated(event: e.Event) -> int | None:

@@ -7,16 +7,11 @@ line's (open) or, staff having said so, anybody's (freed); what was handed back 
 
 from __future__ import annotations
 
-from typing import Final
-
 from holdfast.core import events as e
-from holdfast.core.model import HAS_SEATS, Opening, Quota, Unit
+from holdfast.core.model import GOING_ON, HAS_SEATS, LIVE, Opening, Quota, Unit
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
-
-GOING_ON: Final = ("open", "freed")
-LIVE: Final = (*GOING_ON, "handed_back")
 
 
 def opening_of(view: View, quota: str, unit: str | None) -> Opening | None:

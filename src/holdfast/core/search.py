@@ -243,7 +243,7 @@ def _exhausted(work: Work, opening: Opening | None) -> bool:
 
 
 def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
-    """Whether an opening has had all its tries: so many for each seat that is free or offered."""
+    """Whether an opening has had all its tries: so many for each free seat and for each live offer."""
     tries_max = view.pool.policy.tries_max
     if tries_max is None or opening.tries < tries_max:
         return False

@@ -15,8 +15,18 @@ from typing import Any, Final
 
 from holdfast.core import events as e
 from holdfast.core.line import position
-from holdfast.core.model import CLOSED, CONFIRMED, HELD, IN_PLAY, OFFERED, TAKES_ROOM, WAITING, Instant, Tally
-from holdfast.core.openings import GOING_ON
+from holdfast.core.model import (
+    CLOSED,
+    CONFIRMED,
+    GOING_ON,
+    HELD,
+    IN_PLAY,
+    OFFERED,
+    TAKES_ROOM,
+    WAITING,
+    Instant,
+    Tally,
+)
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Decision
