@@ -21,7 +21,7 @@ from typing import Final
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
-from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_freed, opening_of
+from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_vacated, opening_of
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, need_all_units, overflow, room, taken
 from holdfast.core.search import Found, Search, Slot, anyone, look, too_late, window_end
@@ -38,8 +38,8 @@ def fill(work: Work, steps: int | None = None) -> None:
     policy = view.pool.policy
     if work.grown:
         end_outgrown(work)
-    if work.freed:
-        open_freed(work)
+    if work.vacated:
+        open_vacated(work)
     if view.pool.status != "open" or policy.promotion is None or not (view.waiting or goes_on(view)):
         return
     # The slots that nobody can be given, as long as nothing changes for them, each with why.

@@ -44,16 +44,16 @@ def ensure_opening(work: Work, quota: str, unit: str | None) -> int:
     return number
 
 
-def open_freed(work: Work) -> None:
-    """What staff would get back opens when it is freed, though it may be judged only later."""
+def open_vacated(work: Work) -> None:
+    """What staff would get back opens when it becomes free, though it may be judged only later."""
     view = work.view
     if view.pool.policy.hand_back and view.pool.status in ("open", "paused"):
-        for key, label in sorted(work.freed, key=lambda freed: (freed[0], freed[1] or "")):
+        for key, label in sorted(work.vacated, key=lambda it: (it[0], it[1] or "")):
             quota, unit = view.pool.quota(key), view.units[label] if label is not None else None
             in_time = unit is None or is_open(unit, work.now)
             if quota is not None and view.tallies[key].waiting and in_time and _still_free(work, quota, unit):
                 ensure_opening(work, key, label)
-    work.freed.clear()
+    work.vacated.clear()
 
 
 def end_outgrown(work: Work) -> None:

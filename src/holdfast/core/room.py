@@ -56,7 +56,7 @@ def room(view: View, quota: Quota, now: Instant, *, aside: bool = True) -> int:
 def sharing_room(view: View, key: str) -> set[str]:
     """The quotas that get room when a seat of this one is freed: every one, if it is of the open share."""
     quota = view.pool.quota(key)
-    if quota is None or quota.by_units or quota.size is None or view.tallies[key].used <= quota.size:
+    if quota is None or quota.by_units or quota.size is None or taken(view, key) <= quota.size:
         return {key}
     return {other.key for other in view.pool.quotas if not other.by_units}
 
