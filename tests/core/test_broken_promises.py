@@ -11,7 +11,7 @@ from holdfast.core import book, evolve, fill, line, obey, pools, put_back, room,
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core import policy as policies
-from holdfast.core.model import Pool, Quota
+from holdfast.core.model import Pool, Quota, Wants
 from holdfast.core.policy import Policy
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -188,6 +188,23 @@ def test_histories_notice_seats_that_came_back_though_they_were_taken(monkeypatc
     monkeypatch.setattr(obey, "_opening_of_seats", lambda *_: None)
     with pytest.raises(AssertionError, match="2 offered, nobody took it"):
         live()
+
+
+def test_histories_notice_who_is_kept_waiting_by_those_behind(monkeypatch: Patch) -> None:
+    policy = policies.make("last_minute", {"offers_live_max": 1})
+    assert isinstance(policy, Policy)
+    sides = ({"label": side, "quota": "main", "attributes": {"side": side}} for side in ("aisle", "window"))
+    wants = Wants({"attribute": "side", "is": "window"})
+
+    def first_unit_first(work: Work, nobody_for: object) -> search.Found | None:
+        return next((found for slot in fill.slots(work) if (found := search.look(work, slot).found)), None)
+
+    monkeypatch.setattr(fill, "_next", first_unit_first)
+    history = History(Pool(1, "org", "pool", "", policy, (Quota("main", by_units=True),)))
+    history.do(c.Book(ANN, if_full="wait", wants=wants))
+    history.do(wait(BEA))
+    with pytest.raises(AssertionError, match="kept waiting"):
+        history.do(c.AddUnits(tuple(sides)))
 
 
 def test_told_notices_silence_and_chatter(monkeypatch: Patch) -> None:

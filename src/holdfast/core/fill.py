@@ -69,18 +69,28 @@ def fill(work: Work, steps: int | None = None) -> None:
 
 
 def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found | None:
-    """The first in line for any slot. One single unit can be given as soon as somebody is found for it."""
+    """The first in line for any slot; None if there is nobody for any of them.
+
+    Where all room is given out anyhow, one single unit can be given as soon as somebody is found for it.
+    Where only so many are asked at a time, they must be the first of all who can be.
+    """
+    every = work.view.pool.policy.offers_live_max is None
     best: Found | None = None
+    # The quotas whose line's very first was found: no other unit is for anybody before.
+    first_found: set[str] = set()
     for slot in slots(work):
-        if slot.key in nobody_for:
+        if slot.key in nobody_for or slot.quota.key in first_found:
             continue
         search = look(work, slot)
         found = search.found
         if found is None:
             nobody_for[slot.key] = search
-        elif len(found.units) == 1:
+            continue
+        if every and len(found.units) == 1:
             return found
-        elif best is None or found.booking.place < best.booking.place:
+        if not found.skipped:
+            first_found.add(slot.quota.key)
+        if best is None or found.booking.place < best.booking.place:
             best = found
     return best
 
