@@ -16,6 +16,7 @@ pieces: the pool is due again at once, and meanwhile newcomers wait behind the l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from holdfast.core import events as e
@@ -23,7 +24,7 @@ from holdfast.core import line
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
 from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_vacated, opening_of
 from holdfast.core.quiet import sent_at
-from holdfast.core.room import free_units, need_all_units, overflow, room, taken
+from holdfast.core.room import free_units, need_all_units, open_room, overflow, room, taken
 from holdfast.core.search import Found, Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -64,8 +65,7 @@ def fill(work: Work, steps: int | None = None) -> None:
         # So many steps were asked for, or are enough for one decision; a tick goes on from here.
         view.wake(work.now)
         return
-    for search in nobody_for.values():
-        _leave(work, search)
+    _leave(work, nobody_for.values())
 
 
 def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found | None:
@@ -157,17 +157,29 @@ def promote(work: Work, found: Found, *, confirmed: bool = False, by: str | None
     work.remind(booking.number)
 
 
-def _leave(work: Work, search: Search) -> None:
-    """Nobody can be given this slot now: wait for a cooldown, hand it back to staff, or leave it free."""
-    slot, tally = search.slot, work.view.tallies[search.slot.quota.key]
-    cooldown_ends_at = search.cooldown_ends_at
-    if cooldown_ends_at is not None and not too_late(work, slot.unit, cooldown_ends_at):
-        work.view.wake(cooldown_ends_at)
-        return
-    is_open = slot.opening is not None and slot.opening.state == "open"
-    still_offered = slot.unit is None and tally.offered
-    if work.view.pool.policy.hand_back and is_open and not still_offered:
-        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot.unit, work.now))
+def _leave(work: Work, searches: Iterable[Search]) -> None:
+    """Nobody can be given these slots now: wait for a cooldown, hand back to staff, or leave them free."""
+    view, left, kept = work.view, [], 0
+    for search in searches:
+        slot, ends_at = search.slot, search.cooldown_ends_at
+        if ends_at is None or too_late(work, slot.unit, ends_at):
+            left.append(search)
+            continue
+        view.wake(ends_at)
+        if _of_number(slot):
+            # Whoever is asked then may be asked for any free seat of the open share.
+            kept = open_room(view)
+    for search in left if view.pool.policy.hand_back else ():
+        slot = search.slot
+        is_open = slot.opening is not None and slot.opening.state == "open"
+        still_offered = slot.unit is None and view.tallies[slot.quota.key].offered
+        if is_open and not still_offered:
+            late, but = too_late(work, slot.unit, work.now), kept if _of_number(slot) else 0
+            hand_back(work, slot.quota, slot.unit, search.reasons, too_late=late, but=but)
+
+
+def _of_number(slot: Slot) -> bool:
+    return slot.unit is None and slot.quota.size is not None
 
 
 def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:

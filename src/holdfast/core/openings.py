@@ -66,11 +66,13 @@ def end_outgrown(work: Work) -> None:
     work.grown.clear()
 
 
-def hand_back(work: Work, quota: Quota, unit: Unit | None, reasons: e.Skipped, *, too_late: bool) -> None:
-    """Nobody took this room: set it aside for staff to decide, and tell them why."""
-    free = _still_free(work, quota, unit)
+def hand_back(
+    work: Work, quota: Quota, unit: Unit | None, reasons: e.Skipped, *, too_late: bool, but: int
+) -> None:
+    """Nobody took this room: set it aside for staff to decide, `but` so many seats, and tell them why."""
+    free = _still_free(work, quota, unit) - but
     opening = opening_of(work.view, quota.key, unit.label if unit else None)
-    if not free or opening is None or opening.state != "open":
+    if free <= 0 or opening is None or opening.state != "open":
         return
     tries = opening.tries
     note = f"{tries} offered, nobody took it" if tries else "nobody in line can use it"
