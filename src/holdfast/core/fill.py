@@ -49,6 +49,7 @@ def fill(work: Work, steps: int | None = None) -> None:
     for _ in range(FILL_MAX if steps is None else min(steps, FILL_MAX)):
         live_max = policy.offers_live_max
         if policy.promotion == "offer" and live_max is not None and view.offers_live >= live_max:
+            # Nothing is handed back meanwhile: some slots were not looked at, and are when an offer is over.
             return
         found = _next(work, nobody_for)
         if found is not None:

@@ -115,6 +115,7 @@ def end_openings(work: Work) -> None:
 
 def _moot(work: Work, opening: Opening) -> bool:
     """Whether the unit's time has come, or the pool is over before staff have decided."""
+    # One that goes on stays: a closed pool gives nothing away, and may be opened again.
     if opening.state == "handed_back" and work.view.pool.status in ("closed", "cancelled"):
         return True
     return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)
