@@ -100,12 +100,27 @@ class History:
         if not by_staff:
             assert fairness.passed_over(self.replayed, event, self.now) == [], f"by {command}"
             assert fairness.against_the_rules(self.replayed, event, self.now) == [], f"by {command}"
+            assert self.kept_waiting(event) == [], f"somebody was kept waiting by {command}"
+        if isinstance(event, e.HandedBack):
+            assert event.note in ("nobody in line can use it", "too late to be offered") or (
+                event.note == in_vain(self.replayed, event.opening)
+            ), f"{event}"
         if isinstance(event, e.Promoted | e.Offered):
             place = self.replayed.bookings[event.booking].place
             passed = [skip["booking"] for skip in event.skipped if "booking" in skip]
             assert all(self.replayed.bookings[number].place < place for number in passed), f"{event}"
         stated, counted = position_stated(event), position_counted(self.replayed, event)
         assert stated == counted, f"{event} states another position than counting gives: {counted}"
+
+    def kept_waiting(self, event: e.Event) -> list[int]:
+        """Where only so many are asked at a time: who could have been asked before the one who was."""
+        view = self.replayed
+        if not isinstance(event, e.Offered) or view.pool.policy.offers_live_max is None:
+            return []
+        policy = view.pool.policy
+        ahead = [b for b in fairness.in_line(view) if b.place < view.bookings[event.booking].place]
+        ready = [b for b in ahead if policy.turns != "round" or b.round < view.round]
+        return [b.number for b in ready if fairness.could_have(view, b, self.now)]
 
     def check(self, command: c.Command, decision: Decision) -> None:
         view, now = self.view, self.now
@@ -190,6 +205,13 @@ def logged(booking: Booking) -> Booking:
 def members(view: View) -> list[int]:
     """Everyone whom the line's groups give, in whatever order the groups stand; each must come once."""
     return sorted(b.number for group in line.groups(view) for b in line.members(view, group))
+
+
+def in_vain(view: View, number: int) -> str:
+    """What staff are told of an opening that some were asked about: of its offers, those that nobody took."""
+    named = view.openings[number].unit is not None
+    offers = [offer for offer in view.offers.values() if number in offer.openings]
+    return f"{sum(named or offer.outcome != 'claimed' for offer in offers)} offered, nobody took it"
 
 
 def position_stated(event: e.Event) -> int | None:

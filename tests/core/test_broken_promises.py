@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import book, evolve, fill, line, pools, put_back, room, search
+from holdfast.core import book, evolve, fill, line, obey, pools, put_back, room, search
 from holdfast.core import commands as c
 from holdfast.core import decide as door
-from holdfast.core.model import Quota
+from holdfast.core import policy as policies
+from holdfast.core.model import Pool, Quota, Wants
+from holdfast.core.policy import Policy
 from holdfast.core.view import View
 from holdfast.core.work import Work
 from holdfast.verify import fairness, promises
-from tests.core.history import HOUR, HUNT, MINUTE, START
+from tests.core.history import HOUR, HUNT, MINUTE, START, History
 from tests.core.test_promises import Histories
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait
 
@@ -170,6 +172,39 @@ def test_against_the_rules_notices_a_second_turn(monkeypatch: Patch) -> None:
     assert "booking 2 was served though it had had its turn in this round" in world.judged(
         fairness.against_the_rules
     )
+
+
+def test_histories_notice_seats_that_came_back_though_they_were_taken(monkeypatch: Patch) -> None:
+    policy = policies.make("last_minute", {"tries_max": 1})
+    assert isinstance(policy, Policy)
+
+    def live() -> None:
+        history = History(Pool(1, "org", "pool", "", policy, (Quota("main", size=2),)))
+        for command in (c.Book(CYD, 2), wait(ANN), wait(BEA), c.Cancel(1), c.Claim(2, 1), c.Decline(3)):
+            history.do(command)
+        assert [opening.state for opening in history.view.openings.values()] == ["handed_back"]
+
+    live()
+    monkeypatch.setattr(obey, "_opening_of_seats", lambda *_: None)
+    with pytest.raises(AssertionError, match="2 offered, nobody took it"):
+        live()
+
+
+def test_histories_notice_who_is_kept_waiting_by_those_behind(monkeypatch: Patch) -> None:
+    policy = policies.make("last_minute", {"offers_live_max": 1})
+    assert isinstance(policy, Policy)
+    sides = ({"label": side, "quota": "main", "attributes": {"side": side}} for side in ("aisle", "window"))
+    wants = Wants({"attribute": "side", "is": "window"})
+
+    def first_unit_first(work: Work, nobody_for: object) -> search.Found | None:
+        return next((found for slot in fill.slots(work) if (found := search.look(work, slot).found)), None)
+
+    monkeypatch.setattr(fill, "_next", first_unit_first)
+    history = History(Pool(1, "org", "pool", "", policy, (Quota("main", by_units=True),)))
+    history.do(c.Book(ANN, if_full="wait", wants=wants))
+    history.do(wait(BEA))
+    with pytest.raises(AssertionError, match="kept waiting"):
+        history.do(c.AddUnits(tuple(sides)))
 
 
 def test_told_notices_silence_and_chatter(monkeypatch: Patch) -> None:

@@ -185,6 +185,15 @@ def test_two_who_want_a_window_are_not_given_one_and_an_aisle() -> None:
     assert world.states() == {"Ann": WAITING, "Bea": OFFERED}
 
 
+def test_what_is_offered_again_is_offered_though_seats_beside_it_were_left_to_anybody() -> None:
+    world = World("last_minute", Quota("main", size=2)).do(c.Book(ANN), c.Book(BEA), wait(CYD))
+    world.do(c.Cancel(1), c.Decline(3), c.Cancel(2), c.Decline(3))
+    assert [opening.state for opening in world.view.openings.values()] == ["handed_back", "handed_back"]
+    assert world.do(c.Resolve(1, "free")).states()["Cyd"] == WAITING
+    assert world.do(c.Resolve(2, "again")).states()["Cyd"] == OFFERED
+    assert world.broken() == set()
+
+
 def test_units_are_given_out_in_their_own_order_each_to_the_first_who_wants_it() -> None:
     world = World("course_section", Quota("main", by_units=True))
     world.do(c.Book(ANN, if_full="wait", wants=WINDOW), wait(BEA))

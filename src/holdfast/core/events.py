@@ -125,7 +125,8 @@ class Offered(_OfBooking):
 class Claimed(_OfBooking):
     """An offer was taken, `quantity` of it; `state` is confirmed, or held when payment is to come.
 
-    For a part, `part` is the number of the new booking that has the seats; the rest stays in line.
+    For a part, `part` is the number of the new booking that has the seats; the rest stays in line. `opening`
+    is the opening of a quota by number whose seats were taken: there, the offer is no try any more.
     """
 
     seq: int
@@ -136,6 +137,7 @@ class Claimed(_OfBooking):
     part: int | None = None
     part_reference: str = ""
     part_arrival: int = 0
+    opening: int | None = None
 
 
 @dataclass(slots=True)

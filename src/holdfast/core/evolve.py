@@ -18,6 +18,7 @@ from holdfast.core.model import (
     ENDED,
     EXPIRED,
     HELD,
+    LIVE,
     OFFERED,
     WAITING,
     Answers,
@@ -150,6 +151,9 @@ def _offered(view: View, event: e.Offered) -> None:
 def _claimed(view: View, event: e.Claimed) -> None:
     booking = view.bookings[event.booking]
     _answer_offer(view, event, "claimed", event.part)
+    if event.opening is not None:
+        opening = view.openings[event.opening]
+        view.put(view.openings, event.opening, opening._replace(tries=opening.tries - 1))
     confirmed_at = event.at if event.state == CONFIRMED else None
     got = _given(event, "state", "quantity", "units", "expires_at")
     got |= {"offer_quantity": 0, "held_at": event.at, "confirmed_at": confirmed_at}
@@ -283,7 +287,7 @@ def _change(view: View, event: Any, **fields: Any) -> None:
 def _clear_turns(view: View, number: int) -> None:
     """At the openings that go on, the booking counts as never asked; those that are over are past."""
     for opening in view.openings.values():
-        if opening.state in ("open", "freed", "handed_back") and view.tried.get((opening.number, number)):
+        if opening.state in LIVE and view.tried.get((opening.number, number)):
             view.put(view.tried, (opening.number, number), False)
 
 

@@ -16,14 +16,15 @@ pieces: the pool is due again at once, and meanwhile newcomers wait behind the l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
-from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_freed, opening_of
+from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_vacated, opening_of
 from holdfast.core.quiet import sent_at
-from holdfast.core.room import free_units, need_all_units, overflow, room, taken
+from holdfast.core.room import free_units, need_all_units, open_room, overflow, room, taken
 from holdfast.core.search import Found, Search, Slot, anyone, look, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -38,8 +39,8 @@ def fill(work: Work, steps: int | None = None) -> None:
     policy = view.pool.policy
     if work.grown:
         end_outgrown(work)
-    if work.freed:
-        open_freed(work)
+    if work.vacated:
+        open_vacated(work)
     if view.pool.status != "open" or policy.promotion is None or not (view.waiting or goes_on(view)):
         return
     # The slots that nobody can be given, as long as nothing changes for them, each with why.
@@ -48,6 +49,7 @@ def fill(work: Work, steps: int | None = None) -> None:
     for _ in range(FILL_MAX if steps is None else min(steps, FILL_MAX)):
         live_max = policy.offers_live_max
         if policy.promotion == "offer" and live_max is not None and view.offers_live >= live_max:
+            # Nothing is handed back meanwhile: some slots were not looked at, and are when an offer is over.
             return
         found = _next(work, nobody_for)
         if found is not None:
@@ -64,23 +66,32 @@ def fill(work: Work, steps: int | None = None) -> None:
         # So many steps were asked for, or are enough for one decision; a tick goes on from here.
         view.wake(work.now)
         return
-    for search in nobody_for.values():
-        _leave(work, search)
+    _leave(work, nobody_for.values())
 
 
 def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found | None:
-    """The first in line for any slot. One single unit can be given as soon as somebody is found for it."""
+    """The first in line for any slot; None if there is nobody for any of them.
+
+    Where all room is given out anyhow, one single unit can be given as soon as somebody is found for it.
+    Where only so many are asked at a time, they must be the first of all who can be.
+    """
+    every = work.view.pool.policy.offers_live_max is None
     best: Found | None = None
+    # The quotas whose line's very first was found: no other unit is for anybody before.
+    first_found: set[str] = set()
     for slot in slots(work):
-        if slot.key in nobody_for:
+        if slot.key in nobody_for or slot.quota.key in first_found:
             continue
         search = look(work, slot)
         found = search.found
         if found is None:
             nobody_for[slot.key] = search
-        elif len(found.units) == 1:
+            continue
+        if every and len(found.units) == 1:
             return found
-        elif best is None or found.booking.place < best.booking.place:
+        if not found.skipped:
+            first_found.add(slot.quota.key)
+        if best is None or found.booking.place < best.booking.place:
             best = found
     return best
 
@@ -147,17 +158,29 @@ def promote(work: Work, found: Found, *, confirmed: bool = False, by: str | None
     work.remind(booking.number)
 
 
-def _leave(work: Work, search: Search) -> None:
-    """Nobody can be given this slot now: wait for a cooldown, hand it back to staff, or leave it free."""
-    slot, tally = search.slot, work.view.tallies[search.slot.quota.key]
-    cooldown_ends_at = search.cooldown_ends_at
-    if cooldown_ends_at is not None and not too_late(work, slot.unit, cooldown_ends_at):
-        work.view.wake(cooldown_ends_at)
-        return
-    is_open = slot.opening is not None and slot.opening.state == "open"
-    still_offered = slot.unit is None and tally.offered
-    if work.view.pool.policy.hand_back and is_open and not still_offered:
-        hand_back(work, slot.quota, slot.unit, search.reasons, too_late=too_late(work, slot.unit, work.now))
+def _leave(work: Work, searches: Iterable[Search]) -> None:
+    """Nobody can be given these slots now: wait for a cooldown, hand back to staff, or leave them free."""
+    view, left, kept = work.view, [], 0
+    for search in searches:
+        slot, ends_at = search.slot, search.cooldown_ends_at
+        if ends_at is None or too_late(work, slot.unit, ends_at):
+            left.append(search)
+            continue
+        view.wake(ends_at)
+        if _of_number(slot):
+            # Whoever is asked then may be asked for any free seat of the open share.
+            kept = open_room(view)
+    for search in left if view.pool.policy.hand_back else ():
+        slot = search.slot
+        is_open = slot.opening is not None and slot.opening.state == "open"
+        still_offered = slot.unit is None and view.tallies[slot.quota.key].offered
+        if is_open and not still_offered:
+            late, but = too_late(work, slot.unit, work.now), kept if _of_number(slot) else 0
+            hand_back(work, slot.quota, slot.unit, search.reasons, too_late=late, but=but)
+
+
+def _of_number(slot: Slot) -> bool:
+    return slot.unit is None and slot.quota.size is not None
 
 
 def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:

@@ -37,6 +37,10 @@ KEEPS_PLACE: Final = frozenset({WAITING, OFFERED})
 IN_PLAY: Final = frozenset({WAITING, OFFERED, HELD, CONFIRMED})
 ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
 
+# The states of an opening while its room may be given, to the line or to anybody; and while it is not over.
+GOING_ON: Final = ("open", "freed")
+LIVE: Final = (*GOING_ON, "handed_back")
+
 # How the id begins that stands in the place of a person who was forgotten.
 ERASED: Final = "erased-"
 
@@ -206,6 +210,7 @@ class Opening(NamedTuple):
 
     `state` is open; handed_back, with `quantity` seats set aside for staff and a `note` why; or freed: the
     room is anybody's. It is over as taken, closed, again (offered anew), outgrown (by more room) or moot.
+    `tries` are the offers made for it; those for seats without names no longer count once they are claimed.
     """
 
     number: int

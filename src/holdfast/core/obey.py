@@ -7,7 +7,6 @@ there is such a booking, and such an offer, has been seen to by `decide`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
@@ -19,6 +18,7 @@ from holdfast.core.model import (
     CONFIRMED,
     DECLINED,
     EXPIRED,
+    GOING_ON,
     HAS_SEATS,
     HELD,
     IN_PLAY,
@@ -120,17 +120,27 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
     ends = work.now + policy.hold_window if policy.claim_to == HELD else None
     taken = (quantity, policy.claim_to, ends, booking.units[:quantity])
-    got, part = booking.number, tuple[Any, ...]()
+    got = booking.number
+    part: tuple[int | None, str, int] = (None, "", 0)
     if quantity < booking.quantity:
         # The part is a booking of its own, with the next number; the rest goes on waiting.
         got = view.numbers + 1
         part = (got, reference(view.pool.id, got), booking.arrival)
-    work.emit(e.Claimed(work.now, booking.number, command.seq, *taken, *part))
+    work.emit(e.Claimed(work.now, booking.number, command.seq, *taken, *part, _opening_of_seats(view, offer)))
     if policy.claim_to == CONFIRMED:
         work.tell("confirmed", got)
     else:
         work.remind(got)
     return Done(got)
+
+
+def _opening_of_seats(view: View, offer: Offer) -> int | None:
+    """The opening of a quota by number that an offer was made for, if it goes on."""
+    for number in offer.openings:
+        opening = view.openings.get(number)
+        if opening is not None and opening.unit is None and opening.state in GOING_ON:
+            return number
+    return None
 
 
 def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:

@@ -7,16 +7,11 @@ line's (open) or, staff having said so, anybody's (freed); what was handed back 
 
 from __future__ import annotations
 
-from typing import Final
-
 from holdfast.core import events as e
-from holdfast.core.model import HAS_SEATS, Opening, Quota, Unit
+from holdfast.core.model import GOING_ON, HAS_SEATS, LIVE, Opening, Quota, Unit
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
-
-GOING_ON: Final = ("open", "freed")
-LIVE: Final = (*GOING_ON, "handed_back")
 
 
 def opening_of(view: View, quota: str, unit: str | None) -> Opening | None:
@@ -49,16 +44,16 @@ def ensure_opening(work: Work, quota: str, unit: str | None) -> int:
     return number
 
 
-def open_freed(work: Work) -> None:
-    """What staff would get back opens when it is freed, though it may be judged only later."""
+def open_vacated(work: Work) -> None:
+    """What staff would get back opens when it becomes free, though it may be judged only later."""
     view = work.view
     if view.pool.policy.hand_back and view.pool.status in ("open", "paused"):
-        for key, label in sorted(work.freed, key=lambda freed: (freed[0], freed[1] or "")):
+        for key, label in sorted(work.vacated, key=lambda it: (it[0], it[1] or "")):
             quota, unit = view.pool.quota(key), view.units[label] if label is not None else None
             in_time = unit is None or is_open(unit, work.now)
             if quota is not None and view.tallies[key].waiting and in_time and _still_free(work, quota, unit):
                 ensure_opening(work, key, label)
-    work.freed.clear()
+    work.vacated.clear()
 
 
 def end_outgrown(work: Work) -> None:
@@ -71,11 +66,13 @@ def end_outgrown(work: Work) -> None:
     work.grown.clear()
 
 
-def hand_back(work: Work, quota: Quota, unit: Unit | None, reasons: e.Skipped, *, too_late: bool) -> None:
-    """Nobody took this room: set it aside for staff to decide, and tell them why."""
-    free = _still_free(work, quota, unit)
+def hand_back(
+    work: Work, quota: Quota, unit: Unit | None, reasons: e.Skipped, *, too_late: bool, but: int
+) -> None:
+    """Nobody took this room: set it aside for staff to decide, `but` so many seats, and tell them why."""
+    free = _still_free(work, quota, unit) - but
     opening = opening_of(work.view, quota.key, unit.label if unit else None)
-    if not free or opening is None or opening.state != "open":
+    if free <= 0 or opening is None or opening.state != "open":
         return
     tries = opening.tries
     note = f"{tries} offered, nobody took it" if tries else "nobody in line can use it"
@@ -118,6 +115,7 @@ def end_openings(work: Work) -> None:
 
 def _moot(work: Work, opening: Opening) -> bool:
     """Whether the unit's time has come, or the pool is over before staff have decided."""
+    # One that goes on stays: a closed pool gives nothing away, and may be opened again.
     if opening.state == "handed_back" and work.view.pool.status in ("closed", "cancelled"):
         return True
     return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)

@@ -13,8 +13,7 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.demote import cut_aside, demote, losers
-from holdfast.core.model import Pool, Quota
-from holdfast.core.openings import LIVE
+from holdfast.core.model import LIVE, Pool, Quota
 from holdfast.core.policy import Policy, amended
 from holdfast.core.refusals import Refusal, invalid, is_whole, unknown
 from holdfast.core.view import View

@@ -49,8 +49,12 @@ def room(view: View, quota: Quota, now: Instant, *, aside: bool = True) -> int:
     if quota.size is None:
         return UNLIMITED
     own = max(0, quota.size - taken(view, quota.key, aside=aside))
-    open_left = view.pool.open_size - overflow(view, aside=aside) if view.pool.open_size else 0
-    return own + max(0, open_left)
+    return own + open_room(view, aside=aside)
+
+
+def open_room(view: View, *, aside: bool = True) -> int:
+    """How many seats of the open share are free."""
+    return max(0, view.pool.open_size - overflow(view, aside=aside)) if view.pool.open_size else 0
 
 
 def sharing_room(view: View, key: str) -> set[str]:

@@ -122,6 +122,7 @@ def _best_units(work: Work, quota: Quota, booking: Booking) -> tuple[str, ...]:
     need_all_units(work.view)
     free = free_units(work.view, quota.key, work.now)
     in_time = [unit for unit in free if not too_late(work, unit, work.now)]
+    # Where all are too late, one of them is found all the same: then that is what staff are told.
     suitable = [unit for unit in in_time or free if suits(booking.wants, unit)]
     count = min(booking.quantity, len(suitable))
     return tuple(unit.label for unit in best_available(suitable, count))
@@ -215,7 +216,10 @@ def _not_eligible(quota: Quota, booking: Booking) -> bool:
 
 
 def anyone(work: Work, slot: Slot) -> bool:
-    """Whether anyone in line could be given this slot, now or once a turn or a cooldown allows it."""
+    """Whether a newcomer must leave this slot alone.
+
+    Somebody in line could have it, now or once a turn or a cooldown allows it; or it is about to go to staff.
+    """
     view = work.view
     if not slot.room or too_late(work, slot.unit, work.now):
         return False
@@ -243,7 +247,7 @@ def _exhausted(work: Work, opening: Opening | None) -> bool:
 
 
 def tries_spent(view: View, opening: Opening, now: Instant) -> bool:
-    """Whether an opening has had all its tries: so many for each seat that is free or offered."""
+    """Whether an opening has had all its tries: so many for each free seat and for each live offer."""
     tries_max = view.pool.policy.tries_max
     if tries_max is None or opening.tries < tries_max:
         return False

@@ -118,6 +118,9 @@ def resolve(work: Work, command: c.Resolve) -> Done | Refusal:
     if how == "freed" and opening_of(view, opening.quota, None) is not None:
         # No room has two openings: what is freed beside one that goes on joins it.
         how = "again"
+    if command.action == "again":
+        # It becomes free for the line, not for a newcomer: if nobody can be asked, it comes back.
+        work.vacate(opening.quota, (opening.unit,) if opening.unit is not None else ())
     work.emit(e.OpeningEnded(work.now, opening.number, how))
     if command.action == "close" and opening.unit is not None:
         work.emit(e.UnitClosed(work.now, opening.unit))

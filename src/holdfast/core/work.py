@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core.evolve import evolve
-from holdfast.core.model import OFFERED, TAKES_ROOM, Answers, Booking, Instant, Party
+from holdfast.core.model import OFFERED, TAKES_ROOM, Answers, Instant, Party
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import sharing_room
 from holdfast.core.view import View
@@ -58,7 +58,7 @@ _RELEASING: Final = (e.Expired, e.Cancelled, e.Closed, e.Declined, e.Lapsed, e.D
 class Work:
     """The view, the instant, and the growing list of events and messages."""
 
-    __slots__ = ("by", "entries", "freed", "grown", "messages", "now", "view")
+    __slots__ = ("by", "entries", "grown", "messages", "now", "vacated", "view")
 
     def __init__(self, view: View, now: Instant, by: str) -> None:
         self.view = view
@@ -67,7 +67,7 @@ class Work:
         self.entries: list[Entry] = []
         self.messages: list[Message] = []
         # What became free in this decision, as (quota, unit label or None): fill starts an opening for it.
-        self.freed: set[tuple[str, str | None]] = set()
+        self.vacated: set[tuple[str, str | None]] = set()
         # Quotas by number whose room grew, other than by an offer that came to nothing: what is free there is
         # a new opening, at which everybody has a turn again.
         self.grown: set[str] = set()
@@ -81,9 +81,21 @@ class Work:
     ) -> None:
         """It happened: note it and change the view by it."""
         if isinstance(event, _RELEASING):
-            self._note_freed(self.view.bookings[getattr(event, "part", None) or event.booking])
+            leaving = self.view.bookings[getattr(event, "part", None) or event.booking]
+            if leaving.state in TAKES_ROOM:
+                self.vacate(leaving.quota, leaving.units, grows=leaving.state != OFFERED)
         self.entries.append(Entry(event, by or self.by))
         evolve(self.view, event, party, answers)
+
+    def vacate(self, quota: str, units: Sequence[str], *, grows: bool = True) -> None:
+        """These units, or some seats without names, are about to become free."""
+        if units:
+            self.vacated.update((quota, label) for label in units)
+            return
+        sharing = sharing_room(self.view, quota)
+        self.vacated.update((key, None) for key in sharing)
+        if grows:
+            self.grown |= sharing
 
     def tell(self, kind: str, number: int, *, due_at: Instant | None = None, **facts: Any) -> None:
         """Put a message to a booking's party into the decision, with what the party may want to know."""
@@ -104,12 +116,3 @@ class Work:
 
     def tell_staff(self, kind: str, **facts: Any) -> None:
         self.messages.append(Message(kind, "staff", facts.get("booking"), facts))
-
-    def _note_freed(self, booking: Booking) -> None:
-        if booking.state in TAKES_ROOM and booking.units:
-            self.freed.update((booking.quota, label) for label in booking.units)
-        elif booking.state in TAKES_ROOM:
-            sharing = sharing_room(self.view, booking.quota)
-            self.freed.update((key, None) for key in sharing)
-            if booking.state != OFFERED:
-                self.grown |= sharing

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from holdfast.core.model import Booking, Instant, Offer, Opening, Pool, Tally, Unit
-from holdfast.core.openings import LIVE
+from holdfast.core.model import LIVE, Booking, Instant, Offer, Opening, Pool, Tally, Unit
 from holdfast.core.view import View
 
 _REMEMBERED_MAX: Final = 2_000

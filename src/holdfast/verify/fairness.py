@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 from holdfast.core import events as e
 from holdfast.core.conditions import matches
-from holdfast.core.model import OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Opening, Unit
-from holdfast.core.openings import GOING_ON
+from holdfast.core.model import GOING_ON, OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Opening, Unit
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, room, suits
 from holdfast.core.search import tries_spent

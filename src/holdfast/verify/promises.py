@@ -15,9 +15,20 @@ from typing import Any, Final
 
 from holdfast.core import events as e
 from holdfast.core.line import position
-from holdfast.core.model import CLOSED, CONFIRMED, HELD, IN_PLAY, OFFERED, TAKES_ROOM, WAITING, Instant, Tally
-from holdfast.core.openings import GOING_ON
-from holdfast.core.room import is_open, room
+from holdfast.core.model import (
+    CLOSED,
+    CONFIRMED,
+    GOING_ON,
+    HELD,
+    IN_PLAY,
+    OFFERED,
+    TAKES_ROOM,
+    WAITING,
+    Booking,
+    Instant,
+    Tally,
+)
+from holdfast.core.room import is_open, room, taken
 from holdfast.core.view import View
 from holdfast.core.work import Decision
 from holdfast.verify.fairness import could_have, in_line, in_state, seats_of, serves
@@ -130,10 +141,17 @@ def nobody_forgets(view: View, now: Instant) -> list[str]:
             offered = [b for b in in_state(view, (OFFERED,)) if b.quota == quota.key]
             free = not offered and room(view, quota, now) > 0
         units = (unit.label,) if unit else ()
-        waiting = [b for b in in_line(view) if b.quota == quota.key]
+        # Where no seat of the quota's own is left, its room is the open share, which is any quota's.
+        shared = unit is None and taken(view, quota.key) >= (quota.size or 0)
+        waiting = [b for b in in_line(view) if b.quota == quota.key or (shared and _by_number(view, b))]
         if free and not any(could_have(view, b, now, units, later=True) for b in waiting):
             wrong.append(f"opening {opening.number} is free, nobody can use it, and staff do not have it")
     return wrong
+
+
+def _by_number(view: View, booking: Booking) -> bool:
+    quota = view.pool.quota(booking.quota)
+    return quota is not None and not quota.by_units and quota.size is not None
 
 
 def tallies_add_up(view: View, now: Instant) -> list[str]:

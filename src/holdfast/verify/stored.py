@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast.core.model import IN_PLAY, TAKES_ROOM, WAITING, Booking, Offer, Opening, Pool, Tally, Unit
-from holdfast.core.openings import LIVE
+from holdfast.core.model import IN_PLAY, LIVE, TAKES_ROOM, WAITING, Booking, Offer, Opening, Pool, Tally, Unit
 from holdfast.core.room import overflow
 from holdfast.core.view import View
 from holdfast.store import rows
