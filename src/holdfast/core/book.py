@@ -13,7 +13,19 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.conditions import matches
 from holdfast.core.fill import fill, line_could_use, promote
-from holdfast.core.model import HELD, KEEPS_PLACE, WAITING, Booking, Instant, Pool, Quota, Unit, Wants
+from holdfast.core.model import (
+    HELD,
+    KEEPS_PLACE,
+    OFFERED,
+    WAITING,
+    Booking,
+    Instant,
+    Pool,
+    Quota,
+    Unit,
+    Wants,
+)
+from holdfast.core.obey import must_be_claimed, settle
 from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
@@ -27,7 +39,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
     """Hold room if there is some that nobody in line could use; else wait, or be refused.
 
     Refusals, in order: invalid, unknown, pool_closed, pool_paused, not_open_yet, not_eligible,
-    already_waiting, already_holding, unit_taken, not_enough_room.
+    already_waiting, not_possible, already_holding, unit_taken, not_enough_room.
     """
     view = work.view
     quota = _quota_for(view, command)
@@ -130,9 +142,18 @@ def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal 
     for booking in mine:
         if booking.state in KEEPS_PLACE and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
-                return Done(booking.number, repeated=True)
+                return _same_again(work, command, booking)
             return already_waiting(booking.number)
     return already_holding(work.view, mine)
+
+
+def _same_again(work: Work, command: c.Book, booking: Booking) -> Done | Refusal:
+    """The booking that is there; confirmed from now on, if staff say so and it only waits."""
+    if not command.confirmed or booking.confirmed_at is not None:
+        return Done(booking.number, repeated=True)
+    if booking.state == OFFERED:
+        return must_be_claimed(booking.number)
+    return settle(work, booking)
 
 
 def already_holding(view: View, mine: list[Booking]) -> Refusal | None:
@@ -217,7 +238,8 @@ def _join(work: Work, command: c.Book, quota: Quota) -> Done:
         line.position(view, place),
         command.wants,
         command.price,
-        work.now + policy.hold_window if policy.confirm_while_waiting else None,
+        work.now + policy.hold_window if policy.confirm_while_waiting and not command.confirmed else None,
+        command.confirmed,
     )
     work.emit(event, command.party)
     work.tell("joined", number, position=event.position, expires_at=event.expires_at)

@@ -57,7 +57,7 @@ class Book(NamedTuple):
     """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
 
     `opening` lets staff give a handed-back opening to someone, who may be in line for just that quantity.
-    `confirmed` skips the hold (staff).
+    `confirmed` skips the hold (staff), also of who has to wait first.
     """
 
     party: Party

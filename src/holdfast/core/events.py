@@ -68,7 +68,7 @@ class _Begun(_OfBooking):
 
 @dataclass(slots=True)
 class Joined(_Begun):
-    """A new booking got a place in line."""
+    """A new booking got a place in line; `confirmed` says that it needs no hold when it gets room."""
 
     priority: int
     arrival: int
@@ -77,6 +77,7 @@ class Joined(_Begun):
     wants: Wants | None
     asked_price: Price | None
     expires_at: Instant | None
+    confirmed: bool = False
 
 
 @dataclass(slots=True)

@@ -57,7 +57,8 @@ def _joined(view: View, event: e.Joined, party: Party | None) -> None:
     asked = (event.booking, event.reference, who, event.quota, event.quantity, WAITING)
     wishes = {"wants": event.wants, "asked_price": event.asked_price, "expires_at": event.expires_at}
     made = Booking(*asked, event.place, event.arrival, event.priority, **wishes)  # type: ignore[arg-type]
-    view.put_booking(made._replace(created_at=event.at, updated_at=event.at))
+    confirmed_at = event.at if event.confirmed else None
+    view.put_booking(made._replace(confirmed_at=confirmed_at, created_at=event.at, updated_at=event.at))
 
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:

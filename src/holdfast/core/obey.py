@@ -46,9 +46,18 @@ def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
     elif booking.state == OFFERED:
-        return not_possible(booking.number, booking.state, "must be claimed, not confirmed")
+        return must_be_claimed(booking.number)
     elif booking.state != HELD:
         return not_possible(booking.number, booking.state, "cannot be confirmed")
+    return settle(work, booking)
+
+
+def must_be_claimed(number: int) -> Refusal:
+    return not_possible(number, OFFERED, "must be claimed, not confirmed")
+
+
+def settle(work: Work, booking: Booking) -> Done:
+    """A hold is final; who waits keeps its place, and needs no hold when it gets room."""
     work.emit(e.Confirmed(work.now, booking.number))
     work.tell("confirmed", booking.number, waiting=booking.state == WAITING)
     return Done(booking.number)
@@ -116,15 +125,17 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
     if quantity < offer.quantity and policy.partial != "give_less":
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
-    ends = work.now + policy.hold_window if policy.claim_to == HELD else None
-    taken = (quantity, policy.claim_to, ends, booking.units[:quantity])
+    # Who has confirmed has done so, whatever others have still to do.
+    state = policy.claim_to if booking.confirmed_at is None else CONFIRMED
+    ends = work.now + policy.hold_window if state == HELD else None
+    taken = (quantity, state, ends, booking.units[:quantity])
     got, part = booking.number, tuple[Any, ...]()
     if quantity < booking.quantity:
         # The part is a booking of its own, with the next number; the rest goes on waiting.
         got = view.numbers + 1
         part = (got, reference(view.pool.id, got), booking.arrival)
     work.emit(e.Claimed(work.now, booking.number, command.seq, *taken, *part))
-    if policy.claim_to == CONFIRMED:
+    if state == CONFIRMED:
         work.tell("confirmed", got)
     else:
         work.remind(got)
