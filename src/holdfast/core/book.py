@@ -174,8 +174,11 @@ def _waits_for_this(booking: Booking, command: c.Book, quota: Quota) -> bool:
 
 
 def _same_terms(booking: Booking, command: c.Book, quota: Quota) -> bool:
-    asked = (quota.key, command.quantity, command.wants, command.price)
-    same = (booking.quota, booking.quantity, booking.wants, booking.asked_price) == asked
+    asked = (quota.key, command.quantity, command.wants)
+    same = (booking.quota, booking.quantity, booking.wants) == asked
+    # Who has had seats waits at their price, which it never asked for.
+    had_seats = booking.held_at is not None and command.price is None
+    same = same and (had_seats or booking.asked_price == command.price)
     return same and command.if_full != "refuse" and not command.units and command.opening is None
 
 

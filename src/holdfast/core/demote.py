@@ -81,10 +81,12 @@ def demote(work: Work, booking: Booking, *, has_line: bool) -> None:
     position = line.position(view, place)
     if rest is not None:
         part = (booking.number, booking.quantity)
-        event = e.Demoted(work.now, rest.number, place, position, rest.expires_at, *part)
+        event = e.Demoted(work.now, rest.number, place, position, rest.expires_at, *part, booking.price)
     else:
         signup = view.pool.policy.confirm_while_waiting and booking.confirmed_at is None
         ends = booking.expires_at if signup else None
-        event = e.Demoted(work.now, booking.number, place, position, ends)
+        # A price is locked with the seat, and an offer is nobody's seat yet.
+        price = booking.price if booking.state != OFFERED else None
+        event = e.Demoted(work.now, booking.number, place, position, ends, asked_price=price)
     work.emit(event)
     work.tell("demoted", event.booking, position=position)

@@ -216,7 +216,7 @@ def _put_back(view: View, event: e.PutBack) -> None:
     view.arrivals = max(view.arrivals, event.arrival)
     again = _given(event, "state", "place", "units", "expires_at")
     if event.state == WAITING:
-        again |= {"price": None, **_NEVER_ASKED}
+        again |= {"price": None, **_NEVER_ASKED, **_keep_price(event)}
         _clear_turns(view, event.booking)
     else:
         again["held_at"] = event.at
@@ -237,9 +237,14 @@ def _demoted(view: View, event: e.Demoted) -> None:
         view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
         view.put(view.endings, event.part, Ending(CLOSED))
     # It lost its room through no fault of its own: it waits as if never asked.
-    waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at")}
+    waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at"), **_keep_price(event)}
     _change(view, event, **waits, state=WAITING, quantity=booking.quantity + event.quantity)
     _clear_turns(view, event.booking)
+
+
+def _keep_price(event: e.Demoted | e.PutBack) -> dict[str, Any]:
+    """What it costs when it gets room again; None leaves that as it is."""
+    return {} if event.asked_price is None else {"asked_price": event.asked_price}
 
 
 def _round_started(view: View, event: e.RoundStarted) -> None:

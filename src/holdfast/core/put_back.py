@@ -98,7 +98,8 @@ def _wait_again(work: Work, command: c.PutBack, booking: Booking, had: Ending) -
     stands = (place, view.arrivals + 1, line.position(view, place))
     signup = policy.confirm_while_waiting and booking.confirmed_at is None
     expires_at = work.now + policy.hold_window if signup else None
-    _emit(work, e.PutBack(work.now, booking.number, WAITING, *stands, (), expires_at, command.why))
+    price = booking.price if had.state in HAS_SEATS else None
+    _emit(work, e.PutBack(work.now, booking.number, WAITING, *stands, (), expires_at, command.why, price))
 
 
 def _own_place(work: Work, booking: Booking) -> int:
