@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.core.model import Answers, Instant, Length, Party, Pool, Price, Wants
+from holdfast.core.model import Answers, Length, Party, Pool, Price, Wants
 
 
 def is_staff(by: str) -> bool:
@@ -177,7 +177,6 @@ class Fill(NamedTuple):
 class Tick(NamedTuple):
     """It is now later."""
 
-    due_at: Instant | None = None
     by: str = "clock"
 
 

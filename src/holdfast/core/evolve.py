@@ -38,8 +38,8 @@ _NO_OFFER: Final[Mapping[str, Any]] = {**_NO_ROOM, "price": None}
 _NEVER_ASKED: Final[Mapping[str, Any]] = {"attempts": 0, "round": 0, "offered_at": None, "position": None}
 
 
-def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answers | None = None) -> View:
-    """The view after the event. `party` and `answers` are the details that the log does not keep."""
+def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answers | None = None) -> None:
+    """Change the view by the event. `party` and `answers` are the details that the log does not keep."""
     if isinstance(event, e.Joined):
         _joined(view, event, party)
     elif isinstance(event, e.Held):
@@ -48,7 +48,6 @@ def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answ
         _booking_changed(view, event, party, answers)
     else:
         _EVOLVE[type(event)](view, event)
-    return view
 
 
 def _joined(view: View, event: e.Joined, party: Party | None) -> None:
@@ -208,6 +207,7 @@ def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) ->
 
 
 def _moved(view: View, event: e.Moved) -> None:
+    # The arrival is used up, not given: who loses a seat to a smaller pool is judged by when it came.
     view.arrivals = max(view.arrivals, event.arrival)
     _change(view, event, place=event.place)
 

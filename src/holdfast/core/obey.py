@@ -69,6 +69,11 @@ def _may_confirm_in_line(view: View, booking: Booking) -> bool:
     return view.pool.policy.confirm_while_waiting or told
 
 
+def signup_ends(policy: Policy, ends: Instant | None, *, confirmed: bool) -> Instant | None:
+    """When who waits must have confirmed: then, where the policy asks for it, and it has not yet."""
+    return ends if policy.confirm_while_waiting and not confirmed else None
+
+
 def cancel(work: Work, command: c.Cancel, booking: Booking) -> Done | Refusal:
     """Refusals: not_possible. Cancelling twice is one yes, said twice."""
     if booking.state == CANCELLED:
@@ -85,8 +90,9 @@ def extend(work: Work, command: c.Extend, booking: Booking) -> Done | Refusal:
     policy = work.view.pool.policy
     if booking.state == EXPIRED:
         return hold_expired()
-    if booking.state != HELD or booking.expires_at is None:
+    if booking.state != HELD:
         return not_possible(booking.number, booking.state, "cannot be extended")
+    assert booking.expires_at is not None, "deadlines_kept"
     window = policy.hold_window if command.window is None else command.window
     if not is_whole(window, LENGTH_MAX):
         return invalid("window", "The extension must be longer than nothing, and at most ten years.")
@@ -109,7 +115,7 @@ def lifetime_ends(policy: Policy, booking: Booking) -> Instant:
 def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done | Refusal:
     """Exactly one claim of an offer wins; the same person tapping twice gets the same yes twice.
 
-    Refusals, in order: offer_expired, offer_answered, offer_taken, invalid.
+    Refusals, in order: offer_expired, pool_closed, offer_taken, offer_answered, invalid.
     """
     view, policy = work.view, work.view.pool.policy
     if offer.outcome == "claimed":
@@ -143,7 +149,7 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
 
 
 def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
-    """Refusals, in order: not_possible, unknown, offer_expired, offer_answered, offer_taken."""
+    """Refusals, in order: not_possible, unknown, offer_expired, pool_closed, offer_taken, offer_answered."""
     view = work.view
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
@@ -221,7 +227,7 @@ def answered(pool: Pool, offer: Offer, booking: Booking, now: Instant) -> Refusa
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
     if offer.outcome == "withdrawn" and why is not None:
         has = "has started" if why == "started" else f"is {why}"
-        return Refusal("pool_closed", f"{pool.title or pool.key} {has}.", None, facts)
+        return Refusal("pool_closed", f"{pool.name} {has}.", None, facts)
     if offer.outcome == "withdrawn" and booking.state != CANCELLED:
         return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)
