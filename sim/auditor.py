@@ -105,6 +105,8 @@ def _nothing_lost(
     for entry in entries:
         if entry.booking is not None:
             done[names[entry.booking]].add(entry.kind)
+            if entry.kind == "Joined" and json.loads(entry.body)["confirmed"]:
+                done[names[entry.booking]].add("Confirmed")
         if entry.kind == "Claimed" and (part := json.loads(entry.body)["part"]) is not None:
             done[names[part]].add(entry.kind)
     for it in asked:

@@ -30,6 +30,8 @@ class Place:
     offers: int = 0
     wants: Any = None
     whole: bool = True
+    # Whether it was said to be confirmed, be it while it waited.
+    confirmed: bool = False
 
     @property
     def taken(self) -> int:
@@ -119,7 +121,7 @@ class Ledger:
     def _Joined(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self._check_alone(entry, facts["party"])
         number = self._begin(entry, facts, "waiting")
-        self.places[number].wants = facts["wants"]
+        self.places[number].wants, self.places[number].confirmed = facts["wants"], facts["confirmed"]
         self.check_position(entry, number, facts["position"])
 
     def _check_alone(self, entry: Entry, party: str) -> None:
@@ -130,7 +132,7 @@ class Ledger:
     def _Held(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self._check_nobody_jumped(entry, facts)
         number = self._begin(entry, facts, "confirmed" if facts["confirmed"] else "held")
-        self.places[number].units = tuple(facts["units"])
+        self.places[number].units, self.places[number].confirmed = tuple(facts["units"]), facts["confirmed"]
         self.check_room(entry)
 
     def _check_nobody_jumped(self, entry: Entry, facts: dict[str, Any]) -> None:
@@ -160,7 +162,13 @@ class Ledger:
             other = self.places[number]
             if other.quota == it.quota and other.quantity <= it.quantity and other.wants is None:
                 self.say("nobody_jumps", entry, f"booking {number} stood before it and wants no more")
-        it.state, it.units = facts["state"], tuple(facts["units"])
+        if it.confirmed and facts["state"] != "confirmed":
+            self.say("nothing_lost", entry, "it was confirmed, and has to confirm")
+        it.state, it.units, it.confirmed = (
+            facts["state"],
+            tuple(facts["units"]),
+            facts["state"] == "confirmed",
+        )
         self.check_room(entry)
 
     def _Offered(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
@@ -183,6 +191,8 @@ class Ledger:
     def _Claimed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._answered(entry, facts)
         units = tuple(facts["units"])
+        if it.confirmed and facts["state"] != "confirmed":
+            self.say("nothing_lost", entry, "it was confirmed, and has to confirm")
         if facts["part"] is None:
             it.state, it.quantity, it.units = facts["state"], facts["quantity"], units or it.units
         else:
@@ -200,7 +210,7 @@ class Ledger:
 
     def _Confirmed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts, "held", "waiting")
-        it.state = "confirmed" if it.state == "held" else it.state
+        it.state, it.confirmed = "confirmed" if it.state == "held" else it.state, True
 
     def _Extended(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self._known(entry, facts, "held")
@@ -214,6 +224,8 @@ class Ledger:
         it.state, it.units, it.offer, it.offered = state, (), None, 0
 
     def _Expired(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        if self._known(entry, facts).confirmed:
+            self.say("nothing_lost", entry, "it was confirmed, and expires all the same")
         self._ended(entry, facts, "expired")
 
     def _Cancelled(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802

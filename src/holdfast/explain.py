@@ -136,6 +136,8 @@ def _joined(known: _Known, event: e.Joined, by: str) -> Told:
     confirm = ""
     if event.expires_at is not None:
         confirm = f" You had {span(event.expires_at - event.at)} to confirm."
+    elif event.confirmed:
+        confirm = " There is nothing to confirm."
     return "joined", "", f"You joined the line as #{event.position}.{priority}{confirm}"
 
 
@@ -204,7 +206,8 @@ def _after(known: _Known, event: e.Declined | e.Lapsed) -> tuple[str, str]:
 
 def _confirmed(known: _Known, event: e.Confirmed, by: str) -> Told:
     if known.state == WAITING:
-        return "confirmed", "waiting", "You confirmed, and kept your place in line."
+        who = "Staff confirmed it, and you" if is_staff(by) else "You confirmed, and"
+        return "confirmed", "waiting", f"{who} kept your place in line."
     known.state = CONFIRMED
     return "confirmed", "", f"{_who(by)} confirmed it."
 

@@ -204,7 +204,8 @@ def logged(booking: Booking) -> Booking:
 
 def members(view: View) -> list[int]:
     """Everyone whom the line's groups give, in whatever order the groups stand; each must come once."""
-    return sorted(b.number for group in line.groups(view) for b in line.members(view, group))
+    groups = [group for quota in view.tallies for group in line.groups(view, quota)]
+    return sorted(b.number for group in groups for b in line.members(view, group))
 
 
 def in_vain(view: View, number: int) -> str:

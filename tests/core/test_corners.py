@@ -44,6 +44,12 @@ def test_a_handed_back_seat_that_is_no_longer_there_cannot_be_booked() -> None:
     assert world.broken() == set()
 
 
+def test_what_does_not_exist_is_said_before_who_asks_is_looked_at() -> None:
+    world = handed_back()
+    assert world.refused(c.Book(BEA, 2, "a", opening=9, by=STAFF)) == "unknown"
+    assert world.refused(c.Book(BEA, 2, "a", opening=1, by=STAFF)) == "already_waiting"
+
+
 def test_closing_a_handed_back_open_seat_makes_the_open_share_smaller() -> None:
     world = handed_back().do(c.Resolve(1, "close"))
     assert world.view.pool.open_size == 0

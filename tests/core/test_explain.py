@@ -153,6 +153,18 @@ after 20m
     assert told(text + "after 10m", "Bea")[-1] == ("You had not confirmed in time and left the line, as #1.")
 
 
+def test_a_sign_up_that_staff_confirm_in_line_is_explained() -> None:
+    text = """\
+pool party main=1 preset=event_signup
+book Olga
+wait Ann
+book Ann confirmed by staff
+book Bea confirmed by staff
+"""
+    assert told(text, "Ann")[1] == "Staff confirmed it, and you kept your place in line."
+    assert told(text, "Bea") == ["You joined the line as #2. There is nothing to confirm."]
+
+
 def test_staff_moves_demotion_and_closing_are_explained() -> None:
     text = """\
 pool class main=2 preset=course_section priority:5=tag:member

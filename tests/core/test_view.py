@@ -85,7 +85,7 @@ def test_a_booking_that_comes_back_to_its_place_is_in_its_group_once() -> None:
     view = view_of(booking(1), booking(2))
     view.put_booking(booking(1, OFFERED, offer_quantity=1))
     view.put_booking(booking(1))
-    [group] = line.groups(view)
+    [group] = line.groups(view, "main")
     assert [b.number for b in line.members(view, group)] == [1, 2]
 
 
@@ -201,7 +201,7 @@ def test_all_who_arrive_now_at_one_priority_ask_one_question() -> None:
 def test_groups_are_asked_for_when_nobody_loaded_them() -> None:
     view = partial()
     with pytest.raises(Need, match="heads"):
-        line.groups(view)
+        line.groups(view, "main")
     with pytest.raises(Need, match="heads"):
         next(line.members(view, group_of(booking(1))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from html.parser import HTMLParser
@@ -11,6 +12,7 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
+from holdfast.core.policy import PRESETS
 from holdfast.messages import letter, segments
 from holdfast.messages.context import Speech
 from holdfast.messages.languages import LANGUAGES, language_of, region_of
@@ -64,6 +66,18 @@ def test_a_text_is_one_segment_with_its_link_whole(kind: str, language: str, tit
         link = notice.links.get("offer") or notice.links.get("booking", "")
         assert text.endswith(link)
         assert "\n" not in text
+
+
+def test_who_is_confirmed_in_line_is_told_what_comes_by_how_the_line_is_served() -> None:
+    *_, notice = samples("confirmed")
+    said = []
+    for preset in ("event_signup", "class_waitlist"):
+        pool = dataclasses.replace(notice.pool, policy=PRESETS[preset])
+        told = dataclasses.replace(notice, pool=pool)
+        said.append(letter.email(told, spoken("en"), {}, NOW).text)
+    assert "you get the place by itself" in said[0]
+    assert "you get the place by itself" not in said[1]
+    assert "you can say yes or no" in said[1]
 
 
 def test_the_longest_address_leaves_room_for_the_words_that_matter() -> None:

@@ -104,6 +104,10 @@ def _all_one(log: list[Entry]) -> list[Entry]:
         ("one_place_in_line", _all_one),
         ("nothing_lost", lambda log: [it for it in log if it.kind != "Cancelled"]),
         ("told_once", lambda log: [it for it in log if it.kind != "Offered"]),
+        (
+            "it was confirmed, and",
+            lambda log: [_with(it, '"confirmed":false', '"confirmed":true') for it in log],
+        ),
     ],
 )
 def test_spoilt_evidence_is_found(promise: str, spoil: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,8 @@ def _window(facts: Facts) -> str:
 def _joined(n: Narrator, facts: Facts, by: str) -> Told:
     many = f" for {count(facts['quantity'], 'seat')}" if facts["quantity"] > 1 else ""
     first = f", priority {facts['priority']}" if facts.get("priority") else ""
-    return Told(f"{n.who(facts)} joins the line{many} as #{facts['position']}{first}")
+    done = ", confirmed" if facts.get("confirmed") else ""
+    return Told(f"{n.who(facts)} joins the line{many} as #{facts['position']}{first}{done}")
 
 
 def _held(n: Narrator, facts: Facts, by: str) -> Told:
@@ -175,7 +176,7 @@ def _then(facts: Facts) -> str:
 
 
 def _confirmed(n: Narrator, facts: Facts, by: str) -> Told:
-    return Told(f"{n.who(facts)} confirms", "good")
+    return Told(f"staff confirm {n.who(facts)}" if is_staff(by) else f"{n.who(facts)} confirms", "good")
 
 
 def _extended(n: Narrator, facts: Facts, by: str) -> Told:

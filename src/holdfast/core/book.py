@@ -11,9 +11,20 @@ from typing import Any
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.conditions import matches
 from holdfast.core.fill import fill, line_could_use, promote
-from holdfast.core.model import HELD, KEEPS_PLACE, WAITING, Booking, Instant, Pool, Quota, Unit, Wants
+from holdfast.core.model import (
+    HELD,
+    KEEPS_PLACE,
+    OFFERED,
+    WAITING,
+    Booking,
+    Instant,
+    Pool,
+    Quota,
+    Unit,
+    Wants,
+)
+from holdfast.core.obey import must_be_claimed, settle, signup_ends
 from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
@@ -27,16 +38,17 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
     """Hold room if there is some that nobody in line could use; else wait, or be refused.
 
     Refusals, in order: invalid, unknown, pool_closed, pool_paused, not_open_yet, not_eligible,
-    already_waiting, already_holding, unit_taken, not_enough_room.
+    already_waiting, not_possible, already_holding, unit_taken, not_enough_room.
     """
     view = work.view
     quota = _quota_for(view, command)
     if isinstance(quota, Refusal):
         return quota
-    refused = _wrong_request(view, command, quota) or not_open_to(view.pool, command.by, work.now)
+    refused = _wrong_request(view, command, quota) or _wrong_opening(view, command, quota)
+    refused = refused or not_open_to(view.pool, command.by, work.now)
     if refused:
         return refused
-    if quota.eligible and not matches(quota.eligible, command.party.tags, command.party.attributes):
+    if not quota.admits(command.party):
         return Refusal("not_eligible", f"{quota.title or quota.key} is not open to this party.", "quota")
     known = _already_there(work, command, quota)
     if known:
@@ -97,6 +109,17 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     return None
 
 
+def _wrong_opening(view: View, command: c.Book, quota: Quota) -> Refusal | None:
+    if command.opening is None:
+        return None
+    opening = handed_back(view, command.opening, quota.key)
+    if opening is None:
+        return unknown("opening", command.opening)
+    if command.units and command.units != (opening.unit,):
+        return invalid("units", f"What came back is {opening.unit!r}.")
+    return None
+
+
 def _never(wants: Wants) -> bool:
     return wants.from_at is not None and wants.until_at is not None and wants.until_at < wants.from_at
 
@@ -111,15 +134,15 @@ def not_open_to(pool: Pool, by: str, now: Instant) -> Refusal | None:
 def not_open(pool: Pool, now: Instant) -> Refusal | None:
     """Why nobody can sign up by themselves now."""
     if pool.status in ("closed", "cancelled"):
-        return Refusal("pool_closed", f"{pool.title or pool.key} is {pool.status}.")
+        return Refusal("pool_closed", f"{pool.name} is {pool.status}.")
     if pool.status == "paused":
-        return Refusal("pool_paused", f"{pool.title or pool.key} is paused for the moment.")
+        return Refusal("pool_paused", f"{pool.name} is paused for the moment.")
     if pool.opens_at is not None and now < pool.opens_at:
         facts = {"opens_at": pool.opens_at}
-        return Refusal("not_open_yet", f"{pool.title or pool.key} is not open yet.", None, facts)
+        return Refusal("not_open_yet", f"{pool.name} is not open yet.", None, facts)
     if (pool.closes_at is None or now < pool.closes_at) and (pool.starts_at is None or now < pool.starts_at):
         return None
-    return Refusal("pool_closed", f"{pool.title or pool.key} is closed.")
+    return Refusal("pool_closed", f"{pool.name} is closed.")
 
 
 def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal | None:
@@ -130,9 +153,18 @@ def _already_there(work: Work, command: c.Book, quota: Quota) -> Done | Refusal 
     for booking in mine:
         if booking.state in KEEPS_PLACE and not _waits_for_this(booking, command, quota):
             if _same_terms(booking, command, quota):
-                return Done(booking.number, repeated=True)
+                return _same_again(work, command, booking)
             return already_waiting(booking.number)
     return already_holding(work.view, mine)
+
+
+def _same_again(work: Work, command: c.Book, booking: Booking) -> Done | Refusal:
+    """The booking that is there; confirmed from now on, if staff say so and it only waits."""
+    if not command.confirmed or booking.confirmed_at is not None:
+        return Done(booking.number, repeated=True)
+    if booking.state == OFFERED:
+        return must_be_claimed(booking.number)
+    return settle(work, booking)
 
 
 def already_holding(view: View, mine: list[Booking]) -> Refusal | None:
@@ -153,8 +185,11 @@ def _waits_for_this(booking: Booking, command: c.Book, quota: Quota) -> bool:
 
 
 def _same_terms(booking: Booking, command: c.Book, quota: Quota) -> bool:
-    asked = (quota.key, command.quantity, command.wants, command.price)
-    same = (booking.quota, booking.quantity, booking.wants, booking.asked_price) == asked
+    asked = (quota.key, command.quantity, command.wants)
+    same = (booking.quota, booking.quantity, booking.wants) == asked
+    # Who has had seats waits at their price, which it never asked for.
+    had_seats = booking.held_at is not None and command.price is None
+    same = same and (had_seats or booking.asked_price == command.price)
     return same and command.if_full != "refuse" and not command.units and command.opening is None
 
 
@@ -199,7 +234,7 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
     work.emit(event, command.party)
     if command.confirmed:
         work.tell("confirmed", number)
-    elif view.pool.policy.hold_reminder:
+    else:
         work.remind(number)
     return Done(number)
 
@@ -217,7 +252,8 @@ def _join(work: Work, command: c.Book, quota: Quota) -> Done:
         line.position(view, place),
         command.wants,
         command.price,
-        work.now + policy.hold_window if policy.confirm_while_waiting else None,
+        signup_ends(policy, work.now + policy.hold_window, confirmed=command.confirmed),
+        command.confirmed,
     )
     work.emit(event, command.party)
     work.tell("joined", number, position=event.position, expires_at=event.expires_at)
@@ -236,11 +272,8 @@ def _asked(
 def _book_opening(work: Work, command: c.Book, quota: Quota) -> Done | Refusal:
     """Staff give a handed-back opening, or some of its seats, to someone."""
     opening = handed_back(work.view, command.opening, quota.key)
-    if opening is None:
-        return unknown("opening", command.opening)
+    assert opening is not None, "this was seen to"
     units = (opening.unit,) if opening.unit is not None else ()
-    if command.units and command.units != units:
-        return invalid("units", f"What came back is {opening.unit!r}.")
     seats = seats_aside(work, quota, opening)
     if command.quantity > seats:
         return not_enough_room(command.quantity, seats)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.core.model import Answers, Instant, Length, Party, Pool, Price, Wants
+from holdfast.core.model import Answers, Length, Party, Pool, Price, Wants
 
 
 def is_staff(by: str) -> bool:
@@ -57,7 +57,7 @@ class Book(NamedTuple):
     """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
 
     `opening` lets staff give a handed-back opening to someone, who may be in line for just that quantity.
-    `confirmed` skips the hold (staff).
+    `confirmed` skips the hold (staff), also of who has to wait first.
     """
 
     party: Party
@@ -177,7 +177,6 @@ class Fill(NamedTuple):
 class Tick(NamedTuple):
     """It is now later."""
 
-    due_at: Instant | None = None
     by: str = "clock"
 
 

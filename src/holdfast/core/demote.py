@@ -9,6 +9,7 @@ from __future__ import annotations
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.model import KEEPS_PLACE, OFFERED, TAKES_ROOM, WAITING, Booking, Pool
+from holdfast.core.obey import signup_ends
 from holdfast.core.openings import take_aside
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -81,10 +82,12 @@ def demote(work: Work, booking: Booking, *, has_line: bool) -> None:
     position = line.position(view, place)
     if rest is not None:
         part = (booking.number, booking.quantity)
-        event = e.Demoted(work.now, rest.number, place, position, rest.expires_at, *part)
+        event = e.Demoted(work.now, rest.number, place, position, rest.expires_at, *part, booking.price)
     else:
-        signup = view.pool.policy.confirm_while_waiting and booking.confirmed_at is None
-        ends = booking.expires_at if signup else None
-        event = e.Demoted(work.now, booking.number, place, position, ends)
+        confirmed = booking.confirmed_at is not None
+        ends = signup_ends(view.pool.policy, booking.expires_at, confirmed=confirmed)
+        # A price is locked with the seat, and an offer is nobody's seat yet.
+        price = booking.price if booking.state != OFFERED else None
+        event = e.Demoted(work.now, booking.number, place, position, ends, asked_price=price)
     work.emit(event)
     work.tell("demoted", event.booking, position=position)

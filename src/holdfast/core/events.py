@@ -68,7 +68,7 @@ class _Begun(_OfBooking):
 
 @dataclass(slots=True)
 class Joined(_Begun):
-    """A new booking got a place in line."""
+    """A new booking got a place in line; `confirmed` says that it needs no hold when it gets room."""
 
     priority: int
     arrival: int
@@ -77,6 +77,7 @@ class Joined(_Begun):
     wants: Wants | None
     asked_price: Price | None
     expires_at: Instant | None
+    confirmed: bool = False
 
 
 @dataclass(slots=True)
@@ -213,7 +214,10 @@ class Moved(_OfBooking):
 
 @dataclass(slots=True)
 class PutBack(_OfBooking):
-    """Staff undid the end of a booking: it is held or confirmed again, with `units`; or it waits again."""
+    """Staff undid the end of a booking: it is held or confirmed again, with `units`; or it waits again.
+
+    Who waits for the seats it had has their price, `asked_price`, from now on.
+    """
 
     state: str
     place: int
@@ -222,6 +226,7 @@ class PutBack(_OfBooking):
     units: tuple[str, ...]
     expires_at: Instant | None
     why: str = ""
+    asked_price: Price | None = None
 
 
 @dataclass(slots=True)
@@ -236,7 +241,8 @@ class Demoted(_OfBooking):
     """A booking lost its room to a smaller pool and went to the head of the line.
 
     Where `part` lost its room and the rest of it still waits, `booking` is that rest: the part is closed, and
-    its `quantity` is waited for together with the rest again.
+    its `quantity` is waited for together with the rest again. `asked_price` is the price of the seats
+    that were lost: it stays, whatever others pay by then.
     """
 
     place: int
@@ -244,6 +250,7 @@ class Demoted(_OfBooking):
     expires_at: Instant | None = None
     part: int | None = None
     quantity: int = 0
+    asked_price: Price | None = None
 
 
 @dataclass(slots=True)

@@ -39,8 +39,8 @@ _NO_OFFER: Final[Mapping[str, Any]] = {**_NO_ROOM, "price": None}
 _NEVER_ASKED: Final[Mapping[str, Any]] = {"attempts": 0, "round": 0, "offered_at": None, "position": None}
 
 
-def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answers | None = None) -> View:
-    """The view after the event. `party` and `answers` are the details that the log does not keep."""
+def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answers | None = None) -> None:
+    """Change the view by the event. `party` and `answers` are the details that the log does not keep."""
     if isinstance(event, e.Joined):
         _joined(view, event, party)
     elif isinstance(event, e.Held):
@@ -49,7 +49,6 @@ def evolve(view: View, event: e.Event, party: Party | None = None, answers: Answ
         _booking_changed(view, event, party, answers)
     else:
         _EVOLVE[type(event)](view, event)
-    return view
 
 
 def _joined(view: View, event: e.Joined, party: Party | None) -> None:
@@ -58,7 +57,8 @@ def _joined(view: View, event: e.Joined, party: Party | None) -> None:
     asked = (event.booking, event.reference, who, event.quota, event.quantity, WAITING)
     wishes = {"wants": event.wants, "asked_price": event.asked_price, "expires_at": event.expires_at}
     made = Booking(*asked, event.place, event.arrival, event.priority, **wishes)  # type: ignore[arg-type]
-    view.put_booking(made._replace(created_at=event.at, updated_at=event.at))
+    confirmed_at = event.at if event.confirmed else None
+    view.put_booking(made._replace(confirmed_at=confirmed_at, created_at=event.at, updated_at=event.at))
 
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
@@ -211,6 +211,7 @@ def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) ->
 
 
 def _moved(view: View, event: e.Moved) -> None:
+    # The arrival is used up, not given: who loses a seat to a smaller pool is judged by when it came.
     view.arrivals = max(view.arrivals, event.arrival)
     _change(view, event, place=event.place)
 
@@ -219,7 +220,7 @@ def _put_back(view: View, event: e.PutBack) -> None:
     view.arrivals = max(view.arrivals, event.arrival)
     again = _given(event, "state", "place", "units", "expires_at")
     if event.state == WAITING:
-        again |= {"price": None, **_NEVER_ASKED}
+        again |= {"price": None, **_NEVER_ASKED, **_keep_price(event)}
         _clear_turns(view, event.booking)
     else:
         again["held_at"] = event.at
@@ -240,9 +241,14 @@ def _demoted(view: View, event: e.Demoted) -> None:
         view.put_booking(part._replace(state=CLOSED, units=(), expires_at=None, updated_at=event.at))
         view.put(view.endings, event.part, Ending(CLOSED))
     # It lost its room through no fault of its own: it waits as if never asked.
-    waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at")}
+    waits = {**_NO_OFFER, **_NEVER_ASKED, **_given(event, "place", "expires_at"), **_keep_price(event)}
     _change(view, event, **waits, state=WAITING, quantity=booking.quantity + event.quantity)
     _clear_turns(view, event.booking)
+
+
+def _keep_price(event: e.Demoted | e.PutBack) -> dict[str, Any]:
+    """What it costs when it gets room again; None leaves that as it is."""
+    return {} if event.asked_price is None else {"asked_price": event.asked_price}
 
 
 def _round_started(view: View, event: e.RoundStarted) -> None:

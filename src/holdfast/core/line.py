@@ -99,12 +99,12 @@ def _loaded_before(view: View, place: int) -> int:
     raise Need("position", place)
 
 
-def groups(view: View, quota: str | None = None) -> list[Group]:
-    """The groups of the line that may have members, of one quota or of all."""
+def groups(view: View, quota: str) -> list[Group]:
+    """The groups of the line that may have members, of one quota."""
     if view.heads is None:
         raise Need("heads")
     found = dict.fromkeys((*view.heads, *view.fresh))
-    return [group for group in found if quota is None or group.quota == quota]
+    return [group for group in found if group.quota == quota]
 
 
 def members(view: View, group: Group) -> Iterator[Booking]:

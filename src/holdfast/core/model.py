@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from holdfast.core.conditions import matches
 from holdfast.core.policy import Policy
 
 Instant = int
@@ -93,6 +94,10 @@ class Quota:
     by_units: bool = False
     eligible: Mapping[str, Any] | None = None
 
+    def admits(self, party: Party) -> bool:
+        rule = self.eligible
+        return rule is None or matches(rule, party.tags, party.attributes)
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -115,6 +120,11 @@ class Pool:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
     page: bool = True
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.title or self.key
 
     def quota(self, key: str) -> Quota | None:
         for quota in self.quotas:

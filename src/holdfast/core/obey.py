@@ -46,9 +46,18 @@ def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
         if booking.confirmed_at is not None:
             return Done(booking.number, repeated=True)
     elif booking.state == OFFERED:
-        return not_possible(booking.number, booking.state, "must be claimed, not confirmed")
+        return must_be_claimed(booking.number)
     elif booking.state != HELD:
         return not_possible(booking.number, booking.state, "cannot be confirmed")
+    return settle(work, booking)
+
+
+def must_be_claimed(number: int) -> Refusal:
+    return not_possible(number, OFFERED, "must be claimed, not confirmed")
+
+
+def settle(work: Work, booking: Booking) -> Done:
+    """A hold is final; who waits keeps its place, and needs no hold when it gets room."""
     work.emit(e.Confirmed(work.now, booking.number))
     work.tell("confirmed", booking.number, waiting=booking.state == WAITING)
     return Done(booking.number)
@@ -60,6 +69,11 @@ def _may_confirm_in_line(view: View, booking: Booking) -> bool:
     # What was confirmed counts only where the line is served by itself: elsewhere it will be asked.
     counts = booking.confirmed_at is not None and policy.promotion == "auto"
     return policy.confirm_while_waiting or booking.expires_at is not None or counts
+
+
+def signup_ends(policy: Policy, ends: Instant | None, *, confirmed: bool) -> Instant | None:
+    """When who waits must have confirmed: then, where the policy asks for it, and it has not yet."""
+    return ends if policy.confirm_while_waiting and not confirmed else None
 
 
 def cancel(work: Work, command: c.Cancel, booking: Booking) -> Done | Refusal:
@@ -78,8 +92,9 @@ def extend(work: Work, command: c.Extend, booking: Booking) -> Done | Refusal:
     policy = work.view.pool.policy
     if booking.state == EXPIRED:
         return hold_expired()
-    if booking.state != HELD or booking.expires_at is None:
+    if booking.state != HELD:
         return not_possible(booking.number, booking.state, "cannot be extended")
+    assert booking.expires_at is not None, "deadlines_kept"
     window = policy.hold_window if command.window is None else command.window
     if not is_whole(window, LENGTH_MAX):
         return invalid("window", "The extension must be longer than nothing, and at most ten years.")
@@ -102,7 +117,7 @@ def lifetime_ends(policy: Policy, booking: Booking) -> Instant:
 def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done | Refusal:
     """Exactly one claim of an offer wins; the same person tapping twice gets the same yes twice.
 
-    Refusals, in order: offer_expired, offer_answered, offer_taken, invalid.
+    Refusals, in order: offer_expired, pool_closed, offer_taken, offer_answered, invalid.
     """
     view, policy = work.view, work.view.pool.policy
     if offer.outcome == "claimed":
@@ -118,8 +133,10 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
     if quantity < offer.quantity and policy.partial != "give_less":
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
-    ends = work.now + policy.hold_window if policy.claim_to == HELD else None
-    taken = (quantity, policy.claim_to, ends, booking.units[:quantity])
+    # Who has confirmed has done so, whatever others have still to do.
+    state = policy.claim_to if booking.confirmed_at is None else CONFIRMED
+    ends = work.now + policy.hold_window if state == HELD else None
+    taken = (quantity, state, ends, booking.units[:quantity])
     got = booking.number
     part: tuple[int | None, str, int] = (None, "", 0)
     if quantity < booking.quantity:
@@ -127,7 +144,7 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
         got = view.numbers + 1
         part = (got, reference(view.pool.id, got), booking.arrival)
     work.emit(e.Claimed(work.now, booking.number, command.seq, *taken, *part, _opening_of_seats(view, offer)))
-    if policy.claim_to == CONFIRMED:
+    if state == CONFIRMED:
         work.tell("confirmed", got)
     else:
         work.remind(got)
@@ -144,7 +161,7 @@ def _opening_of_seats(view: View, offer: Offer) -> int | None:
 
 
 def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
-    """Refusals, in order: not_possible, unknown, offer_expired, offer_answered, offer_taken."""
+    """Refusals, in order: not_possible, unknown, offer_expired, pool_closed, offer_taken, offer_answered."""
     view = work.view
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
@@ -222,7 +239,7 @@ def answered(pool: Pool, offer: Offer, booking: Booking, now: Instant) -> Refusa
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
     if offer.outcome == "withdrawn" and why is not None:
         has = "has started" if why == "started" else f"is {why}"
-        return Refusal("pool_closed", f"{pool.title or pool.key} {has}.", None, facts)
+        return Refusal("pool_closed", f"{pool.name} {has}.", None, facts)
     if offer.outcome == "withdrawn" and booking.state != CANCELLED:
         return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)

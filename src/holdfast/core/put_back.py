@@ -24,6 +24,7 @@ from holdfast.core.model import (
     Ending,
     Quota,
 )
+from holdfast.core.obey import signup_ends
 from holdfast.core.refusals import Refusal, already_waiting, not_enough_room, not_possible, unknown
 from holdfast.core.room import free_units, room
 from holdfast.core.staff import place_behind
@@ -96,9 +97,10 @@ def _wait_again(work: Work, command: c.PutBack, booking: Booking, had: Ending) -
     view, policy = work.view, work.view.pool.policy
     place = line.place_at_front(view) if had.state in HAS_SEATS else _own_place(work, booking)
     stands = (place, view.arrivals + 1, line.position(view, place))
-    signup = policy.confirm_while_waiting and booking.confirmed_at is None
-    expires_at = work.now + policy.hold_window if signup else None
-    _emit(work, e.PutBack(work.now, booking.number, WAITING, *stands, (), expires_at, command.why))
+    confirmed = booking.confirmed_at is not None
+    expires_at = signup_ends(policy, work.now + policy.hold_window, confirmed=confirmed)
+    price = booking.price if had.state in HAS_SEATS else None
+    _emit(work, e.PutBack(work.now, booking.number, WAITING, *stands, (), expires_at, command.why, price))
 
 
 def _own_place(work: Work, booking: Booking) -> int:

@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.conditions import matches
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
 from holdfast.core.openings import opening_of, seats_aside
 from holdfast.core.quiet import sent_at
@@ -146,7 +145,7 @@ def _passed_over(work: Work, search: Search, booking: Booking, units: tuple[str,
     Whoever has used up its attempts is closed on the way.
     """
     view, policy, slot = work.view, work.view.pool.policy, search.slot
-    if _not_eligible(slot.quota, booking):
+    if not slot.quota.admits(booking.party):
         return "not_eligible"
     if slot.unit is not None and not units:
         return "does_not_fit"
@@ -210,11 +209,6 @@ def _was_offered(view: View, opening: Opening | None, booking: Booking) -> bool:
     return view.tried.get((opening.number, booking.number), False)
 
 
-def _not_eligible(quota: Quota, booking: Booking) -> bool:
-    rule = quota.eligible
-    return rule is not None and not matches(rule, booking.party.tags, booking.party.attributes)
-
-
 def anyone(work: Work, slot: Slot) -> bool:
     """Whether a newcomer must leave this slot alone.
 
@@ -230,7 +224,7 @@ def anyone(work: Work, slot: Slot) -> bool:
         for booking in line.members(view, group):
             if _unfit(view, slot, booking) in ("does_not_fit", "wants_other"):
                 break
-            if _not_eligible(slot.quota, booking) or _was_offered(view, slot.opening, booking):
+            if not slot.quota.admits(booking.party) or _was_offered(view, slot.opening, booking):
                 continue
             if _sleeps(work, slot.unit, booking):
                 continue

@@ -23,8 +23,8 @@ class Entry(NamedTuple):
 class Message(NamedTuple):
     """Something that must be told, to the party of a booking or to staff.
 
-    Kinds: joined, confirmed, promoted, offer, lapsed, attempts_used_up, cancelled, demoted, hold_ending; to
-    staff: handed_back, unreachable.
+    Kinds: joined, confirmed, promoted, offer, lapsed, attempts_used_up, cancelled, put_back, demoted,
+    hold_ending; to staff: handed_back, unreachable.
     """
 
     kind: str

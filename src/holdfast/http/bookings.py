@@ -270,6 +270,7 @@ OPERATIONS: Final = (
             "unit_taken",
             "already_holding",
             "already_waiting",
+            "not_possible",
             "too_late",
         ),
         tag="bookings",

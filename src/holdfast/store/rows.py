@@ -133,8 +133,13 @@ def updated(pool_id: int, old: Booking, b: Booking) -> tuple[Any, ...]:
     )
 
 
+def other_details(old: Booking, b: Booking) -> bool:
+    """Whether something has changed that seldom does, and that `updated` does not say."""
+    return old.party is not b.party or old.answers is not b.answers or old.asked_price is not b.asked_price
+
+
 def details(pool_id: int, b: Booking) -> tuple[Any, ...]:
-    return (pool_id, b.number, party_text(b.party), text(b.answers))
+    return (pool_id, b.number, party_text(b.party), text(b.answers), optional_text(b.asked_price))
 
 
 def offer_of(row: Row) -> Offer:

@@ -155,7 +155,7 @@ class Writer:
                     updated.append(rows.updated(pool_id, old, booking))
                     if old.state == booking.state == WAITING and old.place != booking.place:
                         moved.append((pool_id, number, LOWEST + number))
-                    if old.party is not booking.party or old.answers is not booking.answers:
+                    if rows.other_details(old, booking):
                         details.append(rows.details(pool_id, booking))
         # Those who leave the line go first, so that a place or a party is free for those who enter it.
         updated.sort(key=lambda row: row[5] in ("waiting", "offered"))

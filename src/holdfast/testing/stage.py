@@ -61,7 +61,7 @@ class Stage:
             if due_at is None or due_at > until:
                 break
             self.world.now = max(due_at, self.world.now)
-            self.run(Tick(due_at))
+            self.run(Tick())
         else:
             raise ValueError(f"something stays due for ever, at {self.world.due_at()}")
         self.world.now = until

@@ -245,9 +245,9 @@ UPDATE bookings SET place = v3 FROM unnest($1::bigint[], $2::bigint[], $3::bigin
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: change_details
--- What parties say of themselves; neither seats nor order depend on it.
-UPDATE bookings SET party = v3, answers = v4
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS x (v1, v2, v3, v4)
+-- What parties say of themselves, and the price of seats that are waited for again; no order depends on it.
+UPDATE bookings SET party = v3, answers = v4, asked_price = v5
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS x (v1, v2, v3, v4, v5)
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: insert_offers

@@ -238,8 +238,8 @@ WHERE pool_id = ?1 AND number = ?2 AND state = ?3 AND offer_seq = ?4;
 UPDATE bookings SET place = ?3 WHERE pool_id = ?1 AND number = ?2;
 
 -- name: change_details
--- What parties say of themselves; neither seats nor order depend on it.
-UPDATE bookings SET party = ?3, answers = ?4 WHERE pool_id = ?1 AND number = ?2;
+-- What parties say of themselves, and the price of seats that are waited for again; no order depends on it.
+UPDATE bookings SET party = ?3, answers = ?4, asked_price = ?5 WHERE pool_id = ?1 AND number = ?2;
 
 -- name: insert_offers
 INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
