@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from contextlib import nullcontext
 
+from sim.recording import add
 from sim.run import Outcome, run_seed
 from testbed.postgres import TemporaryPostgres, fresh_database
 
@@ -20,6 +21,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the seed to begin with")
     parser.add_argument("--steps", type=int, default=300, help="how long a seed is")
     parser.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument("--record", action="store_true", help="add what was survived to docs/evidence")
     said = parser.parse_args()
     # What fails here is made to fail; the service would tell of each.
     logging.getLogger("holdfast").setLevel(logging.CRITICAL if said.seed is None else logging.INFO)
@@ -27,12 +29,12 @@ def main() -> int:
     with server as found:
         url = found.url if found is not None else None
         if said.seed is not None:
-            return _tell([_one(said.seed, said.steps, url)])
+            return _tell([_one(said.seed, said.steps, url)], record=False)
         played, until, seed = [], time.monotonic() + said.seconds, said.first
         while time.monotonic() < until:
             played.append(_one(seed, said.steps, url))
             seed += 1
-        return _tell(played)
+        return _tell(played, record=said.record)
 
 
 def _one(seed: int, steps: int, server: str | None) -> Outcome:
@@ -46,14 +48,21 @@ def _one(seed: int, steps: int, server: str | None) -> Outcome:
     return outcome
 
 
-def _tell(played: list[Outcome]) -> int:
+def _tell(played: list[Outcome], *, record: bool) -> int:
     faults: Counter[str] = sum((it.faults for it in played), Counter())
     broken = [it.seed for it in played if it.wrong]
-    print(
-        f"{len(played):,} seeds: {sum(it.commands for it in played):,} commands, "
-        f"{sum(it.entries for it in played):,} log entries, {sum(it.messages for it in played):,} messages, "
-        f"{sum(it.kills for it in played):,} nodes killed, {faults.total():,} faults"
-    )
+    figures = {
+        "seeds": len(played),
+        "commands": sum(it.commands for it in played),
+        "log entries": sum(it.entries for it in played),
+        "messages": sum(it.messages for it in played),
+        "nodes killed": sum(it.kills for it in played),
+        "faults": faults.total(),
+    }
+    said = [f"{count:,} {name}" for name, count in figures.items()]
+    print(f"{said[0]}: {', '.join(said[1:])}")
+    if record:
+        add(figures, held=not broken)
     for what, count in faults.most_common():
         print(f"  {count:>9,}  {what}")
     print(f"Broken: {', '.join(map(str, broken))}" if broken else "Every promise held.")

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ import pytest
 import sim.run
 from sim.cast import Cast
 from sim.faults import FaultyTransaction
+from sim.recording import add
 from sim.records import Asked, Carried, Entry
 from sim.run import Outcome, run_seed
+from testbed.guarantees.evidence import read_drills
 from testbed.postgres import fresh_database
 
 STEPS = 100
@@ -133,3 +136,14 @@ def test_a_message_about_nothing_and_an_answer_in_two_ways_are_found(monkeypatch
     found = broken([4])
     assert "never happened" in found
     assert "in two ways" in found
+
+
+def test_what_runs_have_survived_is_added_up_until_one_breaks_a_promise(tmp_path: Path) -> None:
+    (tmp_path / "tests.json").write_text("{}")
+    for _ in range(2):
+        add({"seeds": 2, "commands": 700}, held=True, root=tmp_path)
+    (told,) = read_drills(tmp_path)
+    assert (told.outcome, told.figures) == ("passed", {"seeds": 4, "commands": 1_400})
+    add({"seeds": 1, "commands": 300}, held=False, root=tmp_path)
+    (told,) = read_drills(tmp_path)
+    assert (told.outcome, told.shown, told.figures) == ("failed", [], {"seeds": 1, "commands": 300})
