@@ -45,7 +45,7 @@ async def test_what_is_forgotten_while_a_batch_is_loaded_is_not_missed_there(
             found = await rows(self, name, *values)
             if name == "pool_configs":
                 monkeypatch.setattr(loadeds, "_REMEMBERED_MAX", 1)
-                here.engine.memory.keep(standing.loaded(0))
+                here.engine.memory.keep(standing.loaded(0), 0)
             return found
 
         monkeypatch.setattr(type(tx), "rows", meanwhile)
