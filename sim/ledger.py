@@ -162,14 +162,17 @@ class Ledger:
             other = self.places[number]
             if other.quota == it.quota and other.quantity <= it.quantity and other.wants is None:
                 self.say("nobody_jumps", entry, f"booking {number} stood before it and wants no more")
-        if it.confirmed and facts["state"] != "confirmed":
-            self.say("nothing_lost", entry, "it was confirmed, and has to confirm")
+        self._check_stays_confirmed(entry, it, facts["state"])
         it.state, it.units, it.confirmed = (
             facts["state"],
             tuple(facts["units"]),
             facts["state"] == "confirmed",
         )
         self.check_room(entry)
+
+    def _check_stays_confirmed(self, entry: Entry, it: Place, state: str) -> None:
+        if it.confirmed and state != "confirmed":
+            self.say("nothing_lost", entry, "it was confirmed, and has to confirm")
 
     def _Offered(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts, "waiting")
@@ -191,8 +194,7 @@ class Ledger:
     def _Claimed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._answered(entry, facts)
         units = tuple(facts["units"])
-        if it.confirmed and facts["state"] != "confirmed":
-            self.say("nothing_lost", entry, "it was confirmed, and has to confirm")
+        self._check_stays_confirmed(entry, it, facts["state"])
         if facts["part"] is None:
             it.state, it.quantity, it.units = facts["state"], facts["quantity"], units or it.units
         else:

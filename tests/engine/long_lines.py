@@ -79,7 +79,7 @@ async def fill(url: str, key: str, waiting: int, like: Booking, guests: int = 0)
         tx._beginning = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
     await tx.many("insert_bookings", [rows.inserted(pool_id, booking) for booking in listed])
     for low, number in counts:
-        await tx.run("insert_block", pool_id, low, number)
+        await tx.many("insert_blocks", [(pool_id, low, number)])
     if units:
         await tx.many("insert_takings", [(pool_id, b.units[0], b.number) for b in listed if b.units])
     await tx.many("upsert_quotas", [(pool_id, "main", 0 if units else SEATS, SEATS, waiting, 0, 0)])

@@ -79,7 +79,7 @@ async def test_a_statement_that_fails_leaves_the_store_usable(store: Store) -> N
 async def test_bulk_statements_say_how_many_rows_they_changed(store: Store) -> None:
     """By that count the engine knows that a booking was as it had seen it."""
     tx = await store.begin()
-    await tx.many("insert_first_block", [(7, -5), (8, -5)])
+    await tx.many("insert_blocks", [(7, -5, 0), (8, -5, 0)])
     assert await tx.many("change_block", [(7, 0, 1), (8, 0, 2)]) == 2
     assert await tx.many("step_out", [(7, 1, 1), (7, 2, 2)]) == 0
     await tx.commit()
@@ -107,7 +107,7 @@ async def test_a_snapshot_sees_one_state_however_long_it_looks(store: Store) -> 
 
 async def test_the_lowest_and_the_highest_number_are_kept(store: Store, database_url: str) -> None:
     tx = await store.begin()
-    await tx.run("insert_block", 2**62, -(2**63), 2**63 - 1)
+    await tx.many("insert_blocks", [(2**62, -(2**63), 2**63 - 1)])
     await tx.commit()
     found = await ask(database_url, "SELECT pool_id, low, count FROM line_blocks")
     assert found == [(2**62, -(2**63), 2**63 - 1)]

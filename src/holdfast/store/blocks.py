@@ -32,7 +32,7 @@ def counting_newcomers(newcomers: Sequence[tuple[int, Sequence[int], int]]) -> l
         else:
             pieces = [places[at : at + LATE] for at in range(0, len(places), LATE)]
             begun += [(pool_id, piece[0], len(piece)) for piece in pieces]
-    writes = [Write("change_block", counted), Write("begin_blocks", begun)]
+    writes = [Write("change_block", counted), Write("insert_blocks", begun)]
     return [write for write in writes if write.rows]
 
 
@@ -61,7 +61,7 @@ async def _split(tx: Transaction, pool_id: int, low: int, count: int) -> None:
         kept = LONG // 2
         middle = (await tx.rows("block_middle", pool_id, low, kept))[0][0]
         await tx.run("set_block", pool_id, low, kept)
-        await tx.run("insert_block", pool_id, middle, count - kept)
+        await tx.many("insert_blocks", [(pool_id, middle, count - kept)])
         low, count = middle, count - kept
 
 

@@ -125,7 +125,7 @@ class Writer:
         head = (pool.id, pool.org, pool.key, rows.text(pool), pool.version, pool.status, pool.open_size)
         log = (loaded.log_seq, loaded.log_hash, loaded.now, loaded.now)
         await tx.run("insert_pool", *head, *_counters(loaded), view.due_at, *log)
-        await tx.many("insert_first_block", [(pool.id, LOWEST)])
+        await tx.many("insert_blocks", [(pool.id, LOWEST, 0)])
 
     async def _update_config(self, tx: Transaction, loaded: Loaded) -> None:
         pool = loaded.view.pool

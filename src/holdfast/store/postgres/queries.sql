@@ -185,9 +185,8 @@ INSERT INTO pools (id, org, key, config, version, status, open_size, overflow, n
     units_made, round, first_place, last_place, due_at, log_seq, log_hash, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
 
--- name: insert_first_block
-INSERT INTO line_blocks (pool_id, low, count)
-SELECT pool, low, 0 FROM unnest($1::bigint[], $2::bigint[]) AS x (pool, low);
+-- name: insert_blocks
+INSERT INTO line_blocks (pool_id, low, count) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]);
 
 -- name: update_config
 UPDATE pools SET config = $2, version = $3, status = $4, open_size = $5, overflow = $6 WHERE id = $1;
@@ -335,13 +334,6 @@ SELECT low, count FROM line_blocks WHERE pool_id = $1 AND low < $2 ORDER BY low 
 -- The place of the waiting booking that stands so far into a block.
 SELECT place FROM bookings WHERE pool_id = $1 AND state = 'waiting' AND place >= $2
 ORDER BY place LIMIT 1 OFFSET $3;
-
--- name: begin_blocks
--- With those who come to the end of a line.
-INSERT INTO line_blocks (pool_id, low, count) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]);
-
--- name: insert_block
-INSERT INTO line_blocks (pool_id, low, count) VALUES ($1, $2, $3);
 
 -- name: set_block
 UPDATE line_blocks SET count = $3 WHERE pool_id = $1 AND low = $2;
