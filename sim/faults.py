@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.errors import OutcomeUnknown, Unavailable
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.store.base import Reader, Row, Seen, Snapshot, Store, Transaction, Write
+from holdfast.store.base import News, Reader, Row, Seen, Snapshot, Store, Transaction, Write
 
 
 class Faults:
@@ -89,8 +89,8 @@ class FaultyStore:
     async def pending(self) -> list[str]:
         return await self.inner.pending()
 
-    async def listen(self, woken: Callable[[], None]) -> None:
-        await self.inner.listen(woken)
+    async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
+        await self.inner.listen(woken, about)
 
 
 class FaultyReader:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from holdfast.answers import (
@@ -30,8 +30,8 @@ from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
 from holdfast.hoarding import Hoarding
 from holdfast.lane import Job
-from holdfast.store.ahead import load_ahead, may_go_ahead
-from holdfast.store.base import Reader, Seen, Store, Transaction, still_so
+from holdfast.store.ahead import Ahead, load_ahead, may_go_ahead
+from holdfast.store.base import Reader, Store, Transaction, still_so
 from holdfast.store.blocks import entered_with
 from holdfast.store.loaded import Loaded, Memory, entered_unless_looked_at
 from holdfast.store.loader import Loader
@@ -72,7 +72,7 @@ class Batch:
         self._kept: Kept = {}
         self._kept_before: Kept = {}
         self._hoarding = Hoarding(0)
-        self._seen = Seen({})
+        self._ahead = Ahead()
 
     # Under the lock ---------------------------------------------------------------------------------
 
@@ -92,14 +92,14 @@ class Batch:
             self._memory.keep(loaded, entered_unless_looked_at(loaded))
 
     async def _decide_all(self, tx: Transaction) -> None:
-        existing = self._commands()
+        existing = _commands(self.jobs)
         loader = Loader(tx, self._memory, self._clock)
         self.pools = await loader.load(existing) if existing else {}
         self.writer.now = loader.now
         self._hoarding = Hoarding(loader.now)
         self.writer.sources = self._hoarding.sources
         await self._hoarding.count(tx, self.jobs)
-        await self._remember_requests(tx)
+        await self._remember_requests(tx, self.jobs)
         missing = [pool_id for pool_id in existing if pool_id not in self.pools]
         there = {row[0] for row in await tx.rows("pool_configs", missing)} if missing else set()
         ticked: set[int] = set()
@@ -114,15 +114,8 @@ class Batch:
                 self.answers.append((job, unknown("pool", job.pool_id)))
         self.rows_loaded = loader.count
 
-    def _commands(self) -> dict[int, list[c.Command]]:
-        commands: dict[int, list[c.Command]] = {}
-        for job in self.jobs:
-            if type(job.command) is not c.CreatePool:
-                commands.setdefault(job.pool_id, []).append(job.command)
-        return commands
-
-    async def _remember_requests(self, reader: Reader) -> None:
-        keys = dict.fromkeys((job.org, job.key) for job in self.jobs if job.key is not None)
+    async def _remember_requests(self, reader: Reader, jobs: Sequence[Job]) -> None:
+        keys = dict.fromkeys((job.org, job.key) for job in jobs if job.key is not None)
         if keys:
             for org, key, digest, answer in await reader.each("requests_by_key", list(keys)):
                 self._found[org, key] = (bytes(digest), answer)
@@ -139,7 +132,7 @@ class Batch:
         ]
         if made or await tx.rows("find_pool", pool.org, pool.key):
             # No lock keeps another process from making it just now; if so, it did under this very key, maybe.
-            await self._remember_requests(tx)
+            await self._remember_requests(tx, self.jobs)
             if not self._answered_before(job):
                 self._keep(job, Refusal("exists", f"There is a pool {pool.key!r} already.", "key"))
             return
@@ -254,36 +247,52 @@ class Batch:
 
         Keys and parties are taken to be new ones, unless they are to be looked up.
         """
-        if any(job.dry_run or job.source or not may_go_ahead(job.command) for job in self.jobs):
-            return False
-        scout, self.writer.now = self._store.scout(), self._clock.now()
+        jobs, self.jobs = self.jobs, []
+        return not await self.take_along(jobs, before, look_up=look_up)
+
+    async def take_along(self, jobs: list[Job], before: Batch | None, *, look_up: bool) -> list[Job]:
+        """Decide these ahead, too; what is left are those from the first on of which that cannot be done."""
+        if any(job.dry_run or job.source or not may_go_ahead(job.command) for job in jobs):
+            return jobs
+        scout, now = self._store.scout(), self._clock.now()
         in_hand: Mapping[int, Loaded] = before.pools if before else {}
-        ahead = await load_ahead(
-            scout, self._memory, self._commands(), in_hand, self.writer.now, read_parties=look_up
-        )
-        if ahead is None:
-            return False
-        self.pools, self._seen = ahead.pools, ahead.seen()
+        if not await load_ahead(
+            self._ahead, scout, self._memory, _commands(jobs), in_hand, now, read_parties=look_up
+        ):
+            return jobs
+        self.pools, self.writer.now = self._ahead.pools, now
         if look_up:
-            await self._remember_requests(scout)
+            await self._remember_requests(scout, jobs)
         if before:
             self._kept_before = before._kept
-        try:
-            for number, job in enumerate(self.jobs, 1):
-                if not self._answered_before(job):
-                    self._keep(job, self._decided(self.pools[job.pool_id], job.command, dry_run=False))
-                if before and number % _BREATH == 0:
-                    # What is being written waits for this thread now and then.
-                    await asyncio.sleep(0)
-        except Need:
-            return False
+        left = await self._decide_each(jobs, breathing=before is not None)
+        if len(left) < len(jobs):
+            self._leave_standing()
+        return left
+
+    async def _decide_each(self, jobs: list[Job], *, breathing: bool) -> list[Job]:
+        """Decide one after the other, up to the first that needs more than is known; it and the rest."""
+        for number, job in enumerate(jobs):
+            if not self._answered_before(job):
+                try:
+                    answer = self._decided(self.pools[job.pool_id], job.command, dry_run=False)
+                except Need:
+                    return jobs[number:]
+                self._keep(job, answer)
+            self.jobs.append(job)
+            if breathing and len(self.jobs) % _BREATH == 0:
+                # What is being written waits for this thread now and then.
+                await asyncio.sleep(0)
+        return []
+
+    def _leave_standing(self) -> None:
+        """The next batch is decided on what this one leaves behind."""
         changed = self.changed
         plain = self.writer.is_plain(changed)
         for loaded in changed:
             newcomers = len(loaded.view.added)
             entered = entered_with(loaded.entered, newcomers) if plain else entered_unless_looked_at(loaded)
             self._memory.keep(loaded, entered)
-        return True
 
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
@@ -292,7 +301,7 @@ class Batch:
         tx = await self._store.begin()
         try:
             if self.writer.is_plain(changed):
-                if not await tx.finish(self._seen, self.writer.writes_in_one(changed)):
+                if not await tx.finish(self._ahead.seen(), self.writer.writes_in_one(changed)):
                     raise Overtaken
             else:
                 await self._write_if_still_so(tx)
@@ -302,7 +311,7 @@ class Batch:
         self.commit_s = time() - began
 
     async def _write_if_still_so(self, tx: Transaction) -> None:
-        if not await still_so(tx, self._seen):
+        if not await still_so(tx, self._ahead.seen()):
             raise Overtaken
         await self._write(tx)
 
@@ -332,3 +341,12 @@ class Batch:
             await tx.commit()
         else:
             await tx.rollback()
+
+
+def _commands(jobs: Sequence[Job]) -> dict[int, list[c.Command]]:
+    """What is asked of each pool that there is."""
+    commands: dict[int, list[c.Command]] = {}
+    for job in jobs:
+        if type(job.command) is not c.CreatePool:
+            commands.setdefault(job.pool_id, []).append(job.command)
+    return commands

@@ -40,6 +40,9 @@ _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
 # Two batches share the callers, one being written and one being decided; fewer than this go in one.
 _HALVED: Final = 32
+# So many who have come meanwhile are worth taking along; and not for longer than this, in seconds.
+_TOGETHER: Final = 8
+_YOUNG_S: Final = 1.0
 # After someone else was quicker, so many batches look up what is there, or are not decided ahead.
 _WARY: Final = 64
 
@@ -52,6 +55,11 @@ class Flight:
         self.task: asyncio.Task[bool]
         self.next: Batch | None = None
         self.following: Flight | None = None
+        self._old_at = asyncio.get_running_loop().time() + _YOUNG_S
+
+    def is_young(self) -> bool:
+        """Whether it goes on, and may well end soon: nobody else shall wait for a database that is stuck."""
+        return not self.task.done() and asyncio.get_running_loop().time() < self._old_at
 
 
 class Engine:
@@ -90,7 +98,8 @@ class Engine:
 
         1. take jobs; what is in flight meanwhile is the batch before;
         2. decide them ahead, on what that one leaves behind;
-        3. hand them to the flight as its `next`: it sends them off the moment it is written itself;
+        3. hand them to the flight as its `next`: it sends them off the moment it is written itself, and until
+           then those who come go along;
         4. if nothing was in flight, send them off here; if they could not be decided ahead, or the flight did
            not come to be, carry them out under the lock. While that goes on nothing is in flight.
         """
@@ -102,7 +111,9 @@ class Engine:
                 continue
             ready = await self._decide_ahead(jobs, flight)
             if flight is not None:
-                flight.next = ready
+                if ready is not None:
+                    decided, ready = ready, await self._take_along(flight, ready)
+                    jobs = decided.jobs
                 written, flight = await flight.task, flight.following
                 if flight is not None:
                     continue
@@ -118,6 +129,30 @@ class Engine:
             await asyncio.sleep(0)
         if flight is not None:
             await flight.task
+
+    async def _take_along(self, flight: Flight, ready: Batch) -> Batch | None:
+        """Make this the next, and have those go along who come while it lasts; None if that failed."""
+        flight.next = ready
+        flight.task.add_done_callback(lambda _: self.lane.ring())
+        while flight.is_young() and self._most(flight) - len(ready.jobs) >= _TOGETHER:
+            await self.lane.gather(_TOGETHER)
+            if not flight.is_young():
+                break
+            # It must not be sent off before all are decided.
+            flight.next = None
+            had, jobs = list(ready.jobs), self.lane.take_waiting(self._most(flight) - len(ready.jobs))
+            try:
+                left = await ready.take_along(jobs, flight.batch, look_up=self._look_up > 0)
+            except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
+                log.debug("a batch could not be decided ahead: %s", error)
+                ready.forget()
+                ready.jobs = had + jobs
+                return None
+            flight.next = ready
+            if left:
+                self.lane.put_back(left)
+                break
+        return ready
 
     def _in_time(self, jobs: list[Job]) -> list[Job]:
         """Those that can wait for the database; the others have waited behind enough batches in vain."""

@@ -63,6 +63,9 @@ class Lane:
     def __init__(self) -> None:
         self._queues: dict[int, deque[Job]] = {}
         self._bell = asyncio.Event()
+        # How many wait in the queues, and how many of them it takes to ring the bell.
+        self._waiting = 0
+        self._enough = 1
         self._closing = False
         self.accepted = 0
         # How many may wait, and how many of them for one pool: nobody is kept who cannot be served in time.
@@ -89,12 +92,19 @@ class Lane:
 
     def put(self, job: Job) -> None:
         self._queues.setdefault(job.pool_id, deque()).append(job)
-        self._bell.set()
+        self._waiting += 1
+        if self._waiting >= self._enough:
+            self._bell.set()
 
     def put_back(self, jobs: list[Job]) -> None:
         """Put jobs back in front of their queues, in their order."""
         for job in reversed(jobs):
             self._queues.setdefault(job.pool_id, deque()).appendleft(job)
+        self._waiting += len(jobs)
+        self._bell.set()
+
+    def ring(self) -> None:
+        """Let whoever waits for jobs look again."""
         self._bell.set()
 
     async def take(self, most: int = BATCH_MAX) -> list[Job]:
@@ -104,7 +114,24 @@ class Lane:
                 return []
             self._bell.clear()
             await self._bell.wait()
-        return list(self._next_batch(most))
+        return self.take_waiting(most)
+
+    async def gather(self, enough: int) -> None:
+        """Return when so many wait, or somebody rings."""
+        if self._waiting >= enough:
+            return
+        self._enough = enough
+        self._bell.clear()
+        try:
+            await self._bell.wait()
+        finally:
+            self._enough = 1
+
+    def take_waiting(self, most: int) -> list[Job]:
+        """Those who wait, as many as go into one batch."""
+        taken = list(self._next_batch(most))
+        self._waiting -= len(taken)
+        return taken
 
     def _next_batch(self, room: int) -> Iterator[Job]:
         share = SHARE if len(self._queues) > 1 else BATCH_MAX
@@ -129,6 +156,7 @@ class Lane:
         """Those who would give up by now, out of their queues."""
         late = [job for queue in self._queues.values() for job in queue if job.give_up_at <= now]
         gone = set(late)
+        self._waiting -= len(late)
         for pool_id, queue in list(self._queues.items()):
             left = deque(job for job in queue if job not in gone)
             if left:

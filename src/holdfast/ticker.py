@@ -58,7 +58,7 @@ class Ticker:
         self._watch_at = 0.0
 
     async def start(self) -> None:
-        await self._store.listen(self.wake)
+        await self._store.listen(self.wake, "due")
         self._task = asyncio.create_task(self._run(), name="holdfast-ticker")
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from holdfast import granted
+from holdfast.store.base import News
 from holdfast.store.postgres import listening
 from tests.engine.proxy import proxied
 from tests.engine.staging import nodes
@@ -85,3 +86,23 @@ async def test_a_server_that_falls_silent_when_one_begins_to_listen_is_not_waite
             await hf.store.listen(woken.set)
             await asyncio.wait_for(woken.wait(), PATIENCE_S)
             assert proxy.unheard_listeners == 0
+
+
+async def test_messages_are_no_news_for_who_waits_for_what_is_due(postgres_url: str) -> None:
+    """Every booking leaves a message: each would have the ticker of each node look for what is due."""
+    async with nodes(postgres_url) as (here, there):
+        told: dict[News | None, asyncio.Event] = {it: asyncio.Event() for it in ("due", "messages", None)}
+        for about, event in told.items():
+            await here.store.listen(event.set, about)
+        # As it begins to listen there may be news of any kind.
+        await asyncio.wait_for(told["due"].wait(), PATIENCE_S)
+        granted(await there.create_pool("gig", preset="event_signup", quotas={"main": 1}))
+        granted(await there.book("gig", "ann"))
+        for who in ("bea", "cyd"):
+            # Once the news of who came first is here, no older news comes any more.
+            for event in told.values():
+                event.clear()
+            granted(await there.book("gig", who))
+            await asyncio.wait_for(told["messages"].wait(), PATIENCE_S)
+        assert told[None].is_set()
+        assert not told["due"].is_set()

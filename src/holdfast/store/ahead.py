@@ -8,8 +8,9 @@ then the decisions are thrown away and made again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
 from holdfast.core import commands as c
 from holdfast.core.model import HELD, OFFERED, WAITING, Booking, Instant
@@ -29,24 +30,31 @@ def may_go_ahead(command: c.Command) -> bool:
     return type(command) in _KINDS
 
 
-class Ahead(NamedTuple):
+@dataclass(slots=True)
+class Ahead:
     """The pools to decide on, and the parties of whom nobody has looked what else they have."""
 
-    pools: dict[int, Loaded]
-    unread: list[tuple[int, str]]
+    pools: dict[int, Loaded] = field(default_factory=dict)
+    # In the order in which they came; and how many live bookings of theirs are in hand.
+    unread: dict[tuple[int, str], None] = field(default_factory=dict)
+    live: int = 0
 
     def seen(self) -> Seen:
         """What deciding on this takes for granted."""
         hashes = {pool_id: loaded.seen_hash for pool_id, loaded in sorted(self.pools.items())}
-        live = 0
-        for pool_id, party in self.unread:
-            loaded = self.pools[pool_id]
-            listed = [loaded.bookings.get(number) for number in loaded.view.by_party.get(party, ())]
-            live += sum(booking is not None and booking.state in _LIVE for booking in listed)
-        return Seen(hashes, self.unread, live)
+        return Seen(hashes, list(self.unread), self.live)
+
+    def leave_unread(self, parties: Iterable[tuple[int, str]]) -> None:
+        for pool_id, party in parties:
+            if (pool_id, party) not in self.unread:
+                self.unread[pool_id, party] = None
+                loaded = self.pools[pool_id]
+                listed = [loaded.bookings.get(number) for number in loaded.view.by_party.get(party, ())]
+                self.live += sum(booking is not None and booking.state in _LIVE for booking in listed)
 
 
 async def load_ahead(
+    ahead: Ahead,
     reader: Reader,
     memory: Memory,
     commands: Mapping[int, list[c.Command]],
@@ -54,20 +62,19 @@ async def load_ahead(
     now: Instant,
     *,
     read_parties: bool,
-) -> Ahead | None:
-    """The pools as `before`, the batch that is being written, leaves them; None if that cannot be told.
+) -> bool:
+    """Add what these commands need, as `before`, the batch that is being written, leaves it.
 
-    Who books is mostly new. So parties are not looked up, unless asked for: that they have nothing else
-    here is found out with the rest, when the batch is written.
+    False if that cannot be told; nothing may be decided ahead on these commands then. Who books is mostly
+    new. So parties are not looked up, unless asked for: that they have nothing else here is found out with
+    the rest, when the batch is written.
     """
     found: dict[int, Loaded] = {}
     for pool_id in commands:
-        known = memory.last(pool_id)
-        if known is None or (known.due_at is not None and known.due_at <= max(now, known.at)):
-            return None
-        found[pool_id] = known.loaded(now)
-        if not _line_stays(found[pool_id], commands[pool_id]):
-            return None
+        loaded = _pool_at(ahead, memory, pool_id, now)
+        if loaded is None or not _line_stays(loaded, commands[pool_id]):
+            return False
+        found[pool_id] = loaded
     numbers: dict[tuple[int, int], None] = {}
     parties: dict[tuple[int, str], None] = {}
     for pool_id, listed in commands.items():
@@ -89,8 +96,24 @@ async def load_ahead(
     in_hand = [(pool_id, before[pool_id].view.bookings.get(number)) for pool_id, number in named]
     rows_read = [(row[0], rows.booking_of(row)) for row in read]
     if not all(_add(found[pool_id], booking) for pool_id, booking in [*in_hand, *rows_read]):
+        return False
+    ahead.pools |= found
+    if not read_parties:
+        ahead.leave_unread(parties)
+    return True
+
+
+def _pool_at(ahead: Ahead, memory: Memory, pool_id: int, now: Instant) -> Loaded | None:
+    """The pool at this instant, as it was last left; None where something is due by then."""
+    loaded, known = ahead.pools.get(pool_id), memory.last(pool_id)
+    if loaded is not None:
+        loaded.now = max(loaded.now, now)
+    elif known is not None:
+        loaded = known.loaded(now)
+    else:
         return None
-    return Ahead(found, [] if read_parties else list(parties))
+    due_at = loaded.view.due_at
+    return loaded if due_at is None or due_at > loaded.now else None
 
 
 def _line_stays(loaded: Loaded, commands: list[c.Command]) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 Row = Sequence[Any]
+News = Literal["due", "messages"]
 
 
 class Write(NamedTuple):
@@ -120,8 +121,11 @@ class Store(Protocol):
         """The migrations that are missing. Raises SchemaUnknown."""
         ...
 
-    async def listen(self, woken: Callable[[], None]) -> None:
-        """Call `woken`, too, when another process may have changed the next due time or left messages."""
+    async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
+        """Call `woken`, too, when another process may have changed the next due time or left messages.
+
+        Where it is told which, only for news about this.
+        """
         ...
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import asyncpg
 
+from holdfast.store.base import News
 from holdfast.store.postgres.bulk import QUERIES
 from holdfast.store.postgres.connections import connect, deadline
 
@@ -29,14 +30,14 @@ class Listening:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._woken: list[Callable[[], None]] = []
+        self._woken: list[tuple[Callable[[], None], News | None]] = []
         self._task: asyncio.Task[None] | None = None
         self._connecting = False
         self._closed = False
 
-    def add(self, woken: Callable[[], None]) -> None:
-        """Call `woken`, too, when something is heard."""
-        self._woken.append(woken)
+    def add(self, woken: Callable[[], None], about: News | None = None) -> None:
+        """Call `woken`, too, when something is heard about this, or about anything."""
+        self._woken.append((woken, about))
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="holdfast-listening")
 
@@ -72,7 +73,7 @@ class Listening:
         connection.add_termination_listener(lambda _: gone.set())
         try:
             with deadline(connection, _PULSE_DEADLINE_S):
-                await connection.add_listener(_CHANNEL, lambda *_: self._wake())
+                await connection.add_listener(_CHANNEL, lambda *said: self._wake(said[-1]))
             heard = True
             # What was said while nobody listened is made up for by looking.
             self._wake()
@@ -84,9 +85,11 @@ class Listening:
             connection.terminate()
         return heard
 
-    def _wake(self) -> None:
-        for woken in self._woken:
-            woken()
+    def _wake(self, said: str | None = None) -> None:
+        heard: News = "messages" if said == "messages" else "due"
+        for woken, about in self._woken:
+            if said is None or about in (None, heard):
+                woken()
 
 
 async def _pulse(connection: asyncpg.Connection, gone: asyncio.Event) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import asyncpg
 
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
-from holdfast.store.base import Row, Seen, Write, still_so
+from holdfast.store.base import News, Row, Seen, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import (
     LOST,
@@ -277,8 +277,8 @@ class PostgresStore:
             await leave(connection)
         return applied
 
-    async def listen(self, woken: Callable[[], None]) -> None:
-        self._listening.add(woken)
+    async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
+        self._listening.add(woken, about)
 
 
 async def _version(connection: asyncpg.Connection) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.errors import Busy, Closing, SchemaUnknown, Unavailable
-from holdfast.store.base import Row, Seen, Write, still_so
+from holdfast.store.base import News, Row, Seen, Write, still_so
 from holdfast.store.queries import load_migrations
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
@@ -352,7 +352,7 @@ class SqliteStore:
                 self._writer.execute("ROLLBACK")
         return applied
 
-    async def listen(self, woken: Callable[[], None]) -> None:
+    async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
         """SQLite tells no other process of a change, so we look, often and cheaply, whether there was one."""
         self._woken.append(woken)
         if self._looking is None:
