@@ -42,6 +42,10 @@ _decoders = {name: msgspec.json.Decoder(kind) for name, kind in _KINDS.items()}
 
 
 _NOTHING: Final = Outcome((), ())
+# In place of the party of a booking: who that is stands in the booking's row alone.
+_NOBODY: Final = msgspec.Raw(b'{"id":""}')
+_PARTY: Final = Booking.__struct_fields__.index("party")
+_ANSWERS: Final = Booking.__struct_fields__.index("answers")
 
 
 def answer_of(view: View, command: c.Command, decision: Decision, now: Instant, secret: str) -> Answer:
@@ -102,12 +106,16 @@ def handed_over(answer: Answer, command: c.Command, secret: str) -> Answer:
 
 
 def encode_answer(answer: Answer) -> str:
-    """The answer as it is stored: without tokens, and a booking without the names of its many fields."""
+    """The answer as it is stored: without tokens, and a booking without the names of its many fields.
+
+    Nor is it stored who booked, and what they have answered: `of_party` says so again.
+    """
     if isinstance(answer, Booking):
         if _is_new_hold(answer):
             return "held " + _encoder.encode(_essence(answer)).decode()
         offer = answer.offer and msgspec.structs.replace(answer.offer, token="")
-        kept = (*msgspec.structs.astuple(answer)[:-2], None, offer)
+        kept: list[Any] = [*msgspec.structs.astuple(answer)[:-2], None, offer]
+        kept[_PARTY], kept[_ANSWERS] = _NOBODY, {}
         return "booking " + _encoder.encode(kept).decode()
     return f"{_NAMES[type(answer)]} {_encoder.encode(answer).decode()}"
 
@@ -120,6 +128,11 @@ def decode_answer(text: str) -> Answer:
     if name == "held":
         return _new_hold(*_essences.decode(body))
     return _decoders[name].decode(body)  # type: ignore[no-any-return]
+
+
+def of_party(answer: Booking, party: Party, answers: Mapping[str, Any]) -> Booking:
+    """A kept answer, with what its booking's row says of the party."""
+    return msgspec.structs.replace(answer, party=party, answers=answers)
 
 
 def digest_of(pool_id: int, command: c.Command) -> bytes:
@@ -158,13 +171,13 @@ def _essence(b: Booking) -> tuple[Any, ...]:
         b.pool,
         b.reference,
         b.quota,
-        b.party,
+        _NOBODY,
         b.quantity,
         b.units,
         b.expires_at,
         b.price,
         b.placement,
-        b.answers,
+        {},
         b.created_at,
     )
 

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from holdfast import ids
 from holdfast.answers import (
     Answer,
     answer_of,
@@ -19,6 +20,7 @@ from holdfast.answers import (
     encode_answer,
     for_stranger,
     handed_over,
+    of_party,
     outcome_of,
 )
 from holdfast.clock import Clock
@@ -30,6 +32,8 @@ from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
 from holdfast.hoarding import Hoarding
 from holdfast.lane import Job
+from holdfast.shapes import Booking
+from holdfast.store import rows
 from holdfast.store.ahead import Ahead, load_ahead, may_go_ahead
 from holdfast.store.base import Reader, Store, Transaction, still_so
 from holdfast.store.blocks import entered_with
@@ -42,8 +46,8 @@ log = logging.getLogger("holdfast")
 NEEDS_MAX: Final = 10_000
 _BREATH: Final = 16
 
-# An answer as it is stored, and the digest of what it was given to, by org and key.
-Kept = dict[tuple[str, str], tuple[bytes, str]]
+# An answer, unless another was asked for, and the digest of what it was given to; by org and key.
+Kept = dict[tuple[str, str], tuple[bytes, Answer | None]]
 
 
 class Overtaken(Exception):
@@ -115,10 +119,27 @@ class Batch:
         self.rows_loaded = loader.count
 
     async def _remember_requests(self, reader: Reader, jobs: Sequence[Job]) -> None:
-        keys = dict.fromkeys((job.org, job.key) for job in jobs if job.key is not None)
-        if keys:
-            for org, key, digest, answer in await reader.each("requests_by_key", list(keys)):
-                self._found[org, key] = (bytes(digest), answer)
+        """What was answered under the keys of these; who booked is read anew."""
+        asked: dict[tuple[str, str], set[bytes]] = {}
+        for job in jobs:
+            if job.key is not None:
+                asked.setdefault((job.org, job.key), set()).add(job.digest)
+        if not asked:
+            return
+        bookings: dict[tuple[int, int], list[tuple[str, str]]] = {}
+        for org, key, stored, text in await reader.each("requests_by_key", list(asked)):
+            digest = bytes(stored)
+            answer = decode_answer(text) if digest in asked[org, key] else None
+            self._found[org, key] = (digest, answer)
+            if isinstance(answer, Booking) and (named := ids.booking_number(answer.id)) is not None:
+                bookings.setdefault(named, []).append((org, key))
+        if bookings:
+            for row in await reader.each("bookings_by_number", list(bookings)):
+                booking = rows.booking_of(row)
+                for at in bookings[row[0], booking.number]:
+                    digest, answer = self._found[at]
+                    assert isinstance(answer, Booking)
+                    self._found[at] = (digest, of_party(answer, booking.party, booking.answers))
 
     async def _create(self, tx: Transaction, job: Job) -> None:
         assert isinstance(job.command, c.CreatePool)
@@ -226,8 +247,8 @@ class Batch:
         if kept is None:
             return False
         digest, answer = kept
-        if digest == job.digest:
-            self.answers.append((job, handed_over(decode_answer(answer), job.command, self._secret)))
+        if digest == job.digest and answer is not None:
+            self.answers.append((job, handed_over(answer, job.command, self._secret)))
         else:
             self.answers.append((job, idempotency_mismatch()))
         return True
@@ -236,9 +257,8 @@ class Batch:
         """Answer a job once the batch is committed, and remember the answer under its key."""
         self.answers.append((job, answer))
         if job.key is not None and not job.dry_run:
-            text = encode_answer(answer)
-            self._kept[job.org, job.key] = (job.digest, text)
-            self.writer.requests.append(Request(job.org, job.key, job.digest, text))
+            self._kept[job.org, job.key] = (job.digest, answer)
+            self.writer.requests.append(Request(job.org, job.key, job.digest, encode_answer(answer)))
 
     # Ahead ------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 Law: an entry of the log that names the person is redacted, never deleted. Its stored digest, which the chain
 is made of, stays; and a new entry, `Erased`, vouches for what stands there since. So `verify` can tell a
-redaction from a forgery. All of one pool is done in one transaction, under the pool's lock.
+redaction from a forgery. All of one pool is done in one transaction, under the pool's lock. Answers that are
+kept under idempotency keys name nobody: who asks again is told what the booking's row says.
 """
 
 from __future__ import annotations
@@ -12,14 +13,8 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from holdfast import ids
-from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.events import Closed, Erased
 from holdfast.core.model import ERASED, HELD, OFFERED, WAITING, Booking, Instant, Party
-from holdfast.once import is_a_name
-from holdfast.shapes import Booking as BookingShape
 from holdfast.store import rows
 from holdfast.store.base import Row, Transaction
 from holdfast.store.writer import entry_digest
@@ -57,7 +52,6 @@ async def forget_in_pool(
     await tx.many("forget_party", [(pool_id, number, *values) for number in numbers])
     messages = await tx.rows("empty_messages", pool_id, list(numbers))
     await tx.run("empty_deliveries", pool_id, list(numbers))
-    await _redact_answers(tx, pool_id, org, party, nobody)
     event = Erased(max(now, updated_at), nobody.id, numbers, entries)
     await _append(tx, pool_id, seq + 1, bytes(head), event, by)
     return Forgotten(len(bookings), len(entries), len(messages))
@@ -87,24 +81,6 @@ def _redacted(row: Row, nobody: str) -> str:
     if getattr(event, "why", "") and not isinstance(event, Closed):
         event.why = ""
     return rows.text(event)
-
-
-async def _redact_answers(tx: Transaction, pool_id: int, org: str, party: str, nobody: Party) -> None:
-    """Answers kept under idempotency keys: asked again, they are the same but for the person."""
-    changed = []
-    for key, text in await tx.rows("requests_naming", org, rows.text(party)):
-        if is_a_name(text):
-            continue
-        answer = decode_answer(text)
-        if (
-            isinstance(answer, BookingShape)
-            and answer.party.id == party
-            and answer.pool == ids.pool_text(pool_id)
-        ):
-            forgotten = msgspec.structs.replace(answer, party=nobody, answers={})
-            changed.append((org, key, encode_answer(forgotten)))
-    if changed:
-        await tx.many("redact_requests", changed)
 
 
 async def _append(tx: Transaction, pool_id: int, seq: int, head: bytes, event: Erased, by: str) -> None:

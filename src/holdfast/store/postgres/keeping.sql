@@ -49,14 +49,6 @@ UPDATE deliveries SET error = '' WHERE pool_id = $1 AND error <> '' AND (seq, pa
     SELECT o.seq, o.part FROM outbox AS o WHERE o.pool_id = $1 AND o.booking = ANY($2::bigint[])
 );
 
--- name: requests_naming
--- Answers under idempotency keys in which a text occurs.
-SELECT key, answer FROM requests WHERE org = $1 AND position($2 IN answer) > 0;
-
--- name: redact_requests
-UPDATE requests SET answer = v3 FROM unnest($1::text[], $2::text[], $3::text[]) AS x (v1, v2, v3)
-WHERE requests.org = v1 AND requests.key = v2;
-
 -- name: move_log_end
 UPDATE pools SET log_seq = $2, log_hash = $3, updated_at = $4 WHERE id = $1;
 

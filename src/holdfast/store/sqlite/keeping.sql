@@ -46,13 +46,6 @@ UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND error <> '' AND (seq, pa
     SELECT o.seq, o.part FROM outbox AS o WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2))
 );
 
--- name: requests_naming
--- Answers under idempotency keys in which a text occurs.
-SELECT key, answer FROM requests WHERE org = ?1 AND instr(answer, ?2) > 0;
-
--- name: redact_requests
-UPDATE requests SET answer = ?3 WHERE org = ?1 AND key = ?2;
-
 -- name: move_log_end
 UPDATE pools SET log_seq = ?2, log_hash = ?3, updated_at = ?4 WHERE id = ?1;
 
