@@ -268,10 +268,19 @@ class Batch:
         Keys and parties are taken to be new ones, unless they are to be looked up.
         """
         jobs, self.jobs = self.jobs, []
-        return not await self.take_along(jobs, before, look_up=look_up)
+        left = await self._decide_more(jobs, before, look_up)
+        if not left:
+            self._leave_standing()
+        return not left
 
-    async def take_along(self, jobs: list[Job], before: Batch | None, *, look_up: bool) -> list[Job]:
+    async def take_along(self, jobs: list[Job], before: Batch, *, look_up: bool) -> list[Job]:
         """Decide these ahead, too; what is left are those from the first on of which that cannot be done."""
+        left = await self._decide_more(jobs, before, look_up)
+        if len(left) < len(jobs):
+            self._leave_standing()
+        return left
+
+    async def _decide_more(self, jobs: list[Job], before: Batch | None, look_up: bool) -> list[Job]:
         if any(job.dry_run or job.source or not may_go_ahead(job.command) for job in jobs):
             return jobs
         scout, now = self._store.scout(), self._clock.now()
@@ -285,10 +294,7 @@ class Batch:
             await self._remember_requests(scout, jobs)
         if before:
             self._kept_before = before._kept
-        left = await self._decide_each(jobs, breathing=before is not None)
-        if len(left) < len(jobs):
-            self._leave_standing()
-        return left
+        return await self._decide_each(jobs, breathing=before is not None)
 
     async def _decide_each(self, jobs: list[Job], *, breathing: bool) -> list[Job]:
         """Decide one after the other, up to the first that needs more than is known; it and the rest."""
