@@ -53,8 +53,10 @@ async def page(
     found: list[LogEntry] = []
     last, scanned = _LAST if before is None else before, 0
     holders = _Holders(unit) if unit is not None else None
+    # Who wants everything reads no more than is shown.
+    at_once = _AT_ONCE if topic or actor or unit else min(limit, _AT_ONCE)
     while scanned < SCANNED_MAX:
-        rows = await reader.rows("log_before", pool_id, last, _AT_ONCE)
+        rows = await reader.rows("log_before", pool_id, last, at_once)
         entries = [records.log_entry(pool_id, row) for row in rows]
         scanned += len(rows)
         wanted = [it for it in entries if _is_wanted(it, topic, actor)]
@@ -65,7 +67,7 @@ async def page(
             found.append(entry)
             if len(found) == limit:
                 return HistoryPage(tuple(found), entry.seq if entry.seq > 1 else None)
-        if len(rows) < _AT_ONCE:
+        if len(rows) < at_once:
             return HistoryPage(tuple(found), None)
         last = rows[-1][0]
     return HistoryPage(tuple(found), last)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast import ids, records
+from holdfast import ids, inputs, records
 from holdfast.clock import to_datetime
 from holdfast.core.model import IN_PLAY, Instant, Unit
 from holdfast.core.refusals import Refusal, invalid
@@ -18,7 +18,7 @@ from holdfast.lookups import Lookups
 from holdfast.message_commands import MessageCommands
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Message, MessageFate, Opening
-from holdfast.shapes import Booking
+from holdfast.shapes import Booking, PoolName, PoolState
 from holdfast.store import rows
 from holdfast.store.base import Row
 
@@ -136,6 +136,23 @@ class Overview(Lookups, MessageCommands, Door):
         keys = [key for name in dict.fromkeys(names) if (key := ids.booking_number(name))]
         keys = [key for key in keys if await self._is_ours(key[0])]
         return {booking.id: booking for booking in await self.reads.bookings_at(keys)}
+
+    async def latest_pools(self, *, skip: int = 0, limit: int = 100) -> list[PoolState] | Refusal:
+        """The pools of this org, those with the latest news first, from behind so many of them."""
+        try:
+            inputs.whole(skip, "skip")
+            inputs.whole(limit, "limit", 1)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self.reads.latest_pools(self.org, skip, limit)
+
+    async def pool_names(self, *, limit: int = 200) -> list[PoolName] | Refusal:
+        """The names of the pools of this org, those with the latest news first, and no more of them."""
+        try:
+            inputs.whole(limit, "limit", 1)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self.reads.pool_names(self.org, limit)
 
     async def changes(self) -> int:
         """How much has happened in all pools of this org: while it stays, nothing has changed."""

@@ -30,6 +30,7 @@ from holdfast.records import LogEntry, Message, Opening, QuotaUse, Stats, Totals
 from holdfast.shapes import (
     Booking,
     Explanation,
+    PoolName,
     PoolState,
     booking_shape,
     pool_shape,
@@ -102,11 +103,28 @@ class Reads:
 
     async def pools(self, org: str, after: int = -1, limit: int = 100) -> list[PoolState]:
         async with self.at_one_moment() as one:
-            found = await one.reader().rows("read_pools", org, after, min(limit, PAGE_MAX))
-            views = await one._views(found)
-            for view in views:
-                await one._load_units(view)
-        return [pool_shape(view, self._clock.now()) for view in views]
+            return await one._states(await one.reader().rows("read_pools", org, after, min(limit, PAGE_MAX)))
+
+    async def latest_pools(self, org: str, skip: int, limit: int) -> list[PoolState]:
+        """Those with the latest news first."""
+        async with self.at_one_moment() as one:
+            return await one._states(await one._latest(org, skip, limit))
+
+    async def pool_names(self, org: str, limit: int) -> list[PoolName]:
+        """The names of those with the latest news: one question, and neither units nor tallies."""
+        return [_name_of(row) for row in await self._latest(org, 0, limit)]
+
+    async def _latest(self, org: str, skip: int, limit: int) -> Sequence[Row]:
+        return await self.reader().rows("latest_pools", org, min(limit, PAGE_MAX), skip)
+
+    async def _states(self, found: Sequence[Row]) -> list[PoolState]:
+        views = {view.pool.id: view for view in await self._views(found)}
+        if by_units := [pool_id for pool_id, view in views.items() if _has_units(view)]:
+            for pool_id, *raw in await self.reader().rows("units_at", by_units):
+                views[pool_id].units[raw[0]] = rows.unit_of(raw)
+            for pool_id, *raw in await self.reader().rows("openings_at", by_units):
+                views[pool_id].openings[raw[0]] = rows.opening_of(raw)
+        return [pool_shape(view, self._clock.now()) for view in views.values()]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:
         """A view of a pool that is good for showing: config, tallies, round, and units if asked for."""
@@ -367,6 +385,11 @@ def _view_of(row: Row, tallies: Sequence[Row]) -> View:
         view.tallies[key] = Tally(*tally)
     view.loaded_waiting = view.waiting
     return view
+
+
+def _name_of(row: Row) -> PoolName:
+    called = rows.called(row[3])
+    return PoolName(ids.pool_text(row[0]), row[2], called.title, called.time_zone, to_datetime(row[9]))
 
 
 def _has_units(view: View) -> bool:

@@ -75,6 +75,16 @@ class QuotaRoom(msgspec.Struct, frozen=True):
     eligible: Mapping[str, Any] | None = None
 
 
+class PoolName(msgspec.Struct, frozen=True):
+    """A pool by name, and when it had its latest news."""
+
+    id: str
+    key: str
+    title: str
+    time_zone: str
+    updated_at: datetime
+
+
 class PoolState(msgspec.Struct, frozen=True):
     """A pool: its rules, and how full it is."""
 

@@ -102,6 +102,8 @@ class SyncHoldfast:
     openings = _sync(Holdfast.openings)
     messages = _sync(Holdfast.messages)
     needs = _sync(Holdfast.needs)
+    latest_pools = _sync(Holdfast.latest_pools)
+    pool_names = _sync(Holdfast.pool_names)
     changes = _sync(Holdfast.changes)
     seats = _sync(Holdfast.seats)
     units = _sync(Holdfast.units)

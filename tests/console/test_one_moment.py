@@ -5,38 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 
-import httpx2 as httpx
 import pytest
 
 from holdfast import Holdfast
-from holdfast.accounts.members import Member, Members
-from holdfast.http.service import Service
-from holdfast.http.settings import Settings
-from tests.console.desk import PASSWORD, Once, email_of
+from tests.console.inside import Browser, signed_in
 from tests.engine.meanwhile import Meanwhile, Read
-from tests.patience import until
-
-Browser = httpx.AsyncClient
 
 
 @pytest.fixture
-async def hf(sqlite_url: str) -> AsyncIterator[Holdfast]:
-    """The library of a service whose clock stands still."""
-    service = Service(Settings(database=sqlite_url, test_clock=True))
-    async with service.running():
-        hf = await until(lambda: service.hf)
-        assert hf is not None
-        members = Members(hf.store, hf.clock, hf.secret)
-        assert isinstance(await members.add(hf.org, email_of("Olga"), "Olga", "admin"), Member)
-        assert isinstance(await members.set_password(hf.org, email_of("Olga"), PASSWORD, Once()), Member)
-        transport = httpx.ASGITransport(app=service)
-        async with Browser(transport=transport, base_url="http://localhost:8000") as browser:
-            fields = {"email": email_of("Olga"), "password": PASSWORD, "org": hf.org}
-            headers = {"sec-fetch-site": "same-origin"}
-            answer = await browser.post("/console/sign-in", data=fields, headers=headers)
-            assert answer.status_code == 303, answer.text
-            hf.browser = browser  # type: ignore[attr-defined]
-            yield hf
+async def inside(sqlite_url: str) -> AsyncIterator[tuple[Holdfast, Browser]]:
+    async with signed_in(sqlite_url) as found:
+        yield found
 
 
 def seen_of(page: str) -> str:
@@ -46,15 +25,16 @@ def seen_of(page: str) -> str:
 
 
 async def test_no_page_shows_the_old_and_takes_it_for_the_new(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    inside: tuple[Holdfast, Browser], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hf, browser = inside
     meanwhile = Meanwhile(hf)
     await meanwhile.crowd(waiting=6)
     last = meanwhile.waiting[-1]
 
     def page(path: str) -> Read:
         async def read() -> str:
-            answer = await hf.browser.get(path)  # type: ignore[attr-defined]
+            answer = await browser.get(path)
             assert answer.status_code == 200, answer.text
             return str(answer.text)
 

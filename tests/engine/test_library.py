@@ -90,6 +90,8 @@ async def story(hf: Told) -> None:
         for pool in ("gig", "chair", "nowhere"):
             await getattr(hf, lookup)(pool)
     await hf.pools()
+    await hf.latest_pools(skip=1)
+    await hf.pool_names()
     await hf.totals()
     for pool in ("gig", "chair", "nowhere"):
         await hf.history(pool, limit=5)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.core.refusals import Refusal
 from tests.database import ask, opened
 from tests.engine.counting import counted
 
@@ -100,3 +101,44 @@ async def test_those_who_end_first_come_first(hf: Holdfast) -> None:
     found = granted(await hf.next_to_end("gig", "held"))
     assert [it.id for it in found] == [made[1].id, made[3].id, made[0].id]
     assert granted(await hf.next_to_end("gig", "held", limit=1)) == found[:1]
+
+
+async def test_pools_come_with_the_latest_news_first_and_their_names_by_one_question(
+    hf: Holdfast, database_url: str
+) -> None:
+    async with opened(database_url, org="theirs") as others:
+        granted(await others.create_pool("theirs", quotas={"main": 1}))
+    for n in range(5):
+        await hf.advance(seconds=1)
+        units = {"units": ["1 pm", "2 pm"]} if n % 2 else {"size": 3}
+        quotas = [{"key": "main", **units}]
+        rules: dict[str, Any] = {"preset": "last_minute", "policy": {"tries_max": 1}}
+        granted(await hf.create_pool(f"p{n}", title=f"Pool {n}", quotas=quotas, **rules))
+    # Two at one moment: these have an order, too.
+    granted(await hf.create_pool("p5", quotas={"main": 1}))
+    await hf.advance(seconds=1)
+    # The one who is asked declines what another gives back, so that it is handed back to staff.
+    ann, _, cyd, _ = [granted(await hf.book("p1", who)) for who in ("ann", "bea", "cyd", "dan")]
+    granted(await hf.cancel(ann.id))
+    granted(await hf.decline(cyd.id))
+    tied = sorted([granted(await hf.pool(key)).id for key in ("p4", "p5")])
+    found = granted(await hf.latest_pools())
+    assert [it.key for it in (found[0], *found[3:])] == ["p1", "p3", "p2", "p0"]
+    assert [it.id for it in found[1:3]] == tied
+    assert (found[0].quotas[0].used, found[0].quotas[0].room) == (1, 0)
+    assert found == [granted(await hf.pool(it.id)) for it in found]
+    assert sorted(found, key=lambda it: it.id) == granted(await hf.pools())
+    pages = [granted(await hf.latest_pools(skip=skip, limit=4)) for skip in (0, 4, 8)]
+    assert [*pages[0], *pages[1]] == found
+    assert not pages[2]
+    with counted(hf) as asked:
+        names = granted(await hf.pool_names())
+    assert asked == ["latest_pools"]
+    shown = [(it.id, it.key, it.title, it.time_zone) for it in found]
+    assert [(it.id, it.key, it.title, it.time_zone) for it in names] == shown
+    assert granted(await hf.pool_names(limit=2)) == names[:2]
+    newest = granted(await hf.history("p1", limit=1)).entries[0]
+    assert names[0].updated_at == newest.at
+    for wrong in ({"skip": -1}, {"limit": 0}, {"skip": "1"}):
+        assert isinstance(await hf.latest_pools(**wrong), Refusal)  # type: ignore[arg-type]
+    assert isinstance(await hf.pool_names(limit=0), Refusal)

@@ -74,7 +74,7 @@ def listing(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """List all pools with their room."""
+    """List pools with their room, the latest if there are too many."""
 
     async def said(hf: Holdfast, pools: list[PoolState]) -> str:
         rows = [
@@ -90,4 +90,4 @@ def listing(
         ]
         return columns(rows) if rows else "No pools yet. Make one with: holdfast pool create"
 
-    desk.serve(database, as_json, lambda hf: hf.pools(limit=limit), said)
+    desk.serve(database, as_json, lambda hf: hf.latest_pools(limit=limit), said)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from holdfast import ids
-from holdfast.console import tale
+from holdfast.console import chooser, tale
 from holdfast.console.calls import Call
 from holdfast.console.page import READERS, Page
 from holdfast.core.refusals import Refusal
@@ -13,11 +14,11 @@ from holdfast.history import ACTORS, TOPICS
 from holdfast.http.operations import granted
 from holdfast.keeping.persons import bookings_of
 from holdfast.pages.answers import Answer
-from holdfast.shapes import PoolState
+from holdfast.shapes import PoolName, PoolState
 
 HERE: Final = "/console/happened"
 _SHOWN: Final = 50
-# Over all pools: so many pools, the latest of each.
+# Over all pools: so many pools at most, the latest of each.
 _POOLS_MAX: Final = 50
 _EACH: Final = 12
 _BOOKINGS_MAX: Final = 50
@@ -32,7 +33,14 @@ async def look(call: Call) -> Answer:
     return await _everything(call)
 
 
-async def _show(call: Call, *, here: str, pool: PoolState | None, **shown: Any) -> Answer:
+async def _show(
+    call: Call,
+    *,
+    here: str,
+    pool: PoolState | None,
+    latest: Sequence[PoolName] | None = None,
+    **shown: Any,
+) -> Answer:
     query = call.query
     asked = {name: query.get(name, "") for name in ("topic", "actor", "unit")}
     known = asked["topic"] in TOPICS or not asked["topic"]
@@ -41,7 +49,7 @@ async def _show(call: Call, *, here: str, pool: PoolState | None, **shown: Any) 
         "happened",
         here=here,
         speech=call.speech(pool.time_zone) if pool is not None else call.speech(),
-        pools=granted(await call.hf.pools(limit=1_000)),
+        pools=chooser.options(latest if latest is not None else await chooser.names(call), pool),
         pool=pool,
         topics=list(TOPICS),
         actors=ACTORS,
@@ -51,22 +59,27 @@ async def _show(call: Call, *, here: str, pool: PoolState | None, **shown: Any) 
 
 
 async def _everything(call: Call) -> Answer:
-    """The latest of every pool, in one order."""
+    """The latest of the pools with the latest news, in one order."""
     speech, told, titles = call.speech(), list[dict[str, Any]](), dict[str, str]()
-    for pool in granted(await call.hf.pools(limit=_POOLS_MAX)):
+    latest = await chooser.names(call)
+    for pool in latest[:_POOLS_MAX]:
+        # Nothing in this pool, and in those behind it, is newer than its latest news.
+        if sum(it["at"] >= pool.updated_at for it in told) >= _SHOWN:
+            break
         for it in await _entries(call, pool, None, _EACH):
             told.append(it | {"pool": pool.key})
             titles[pool.key] = pool.title or pool.key
     told.sort(key=lambda it: it["at"], reverse=True)
-    return await _show(call, here=HERE, pool=None, told=told[:_SHOWN], titles=titles, speech_zone=speech.city)
+    shown = {"told": told[:_SHOWN], "titles": titles, "speech_zone": speech.city}
+    return await _show(call, here=HERE, pool=None, latest=latest, **shown)
 
 
-async def _entries(call: Call, pool: PoolState, before: int | None, limit: int) -> list[dict[str, Any]]:
+async def _entries(call: Call, pool: PoolName, before: int | None, limit: int) -> list[dict[str, Any]]:
     page = granted(await call.hf.history(pool.id, before=before, limit=limit))
     return await _told(call, pool, page.entries)
 
 
-async def _told(call: Call, pool: PoolState, entries: Any) -> list[dict[str, Any]]:
+async def _told(call: Call, pool: PoolName | PoolState, entries: Any) -> list[dict[str, Any]]:
     pool_id = ids.pool_number(pool.id)
     assert pool_id is not None
     speech = call.speech(pool.time_zone)

@@ -50,8 +50,8 @@ async def _units(call: Call, pool: PoolState) -> dict[str, str]:
 
 
 async def _zone(call: Call) -> str:
-    """The time zone that other pools are in."""
-    found = granted(await call.hf.pools(limit=1))
+    """The time zone that the pools of late are in."""
+    found = granted(await call.hf.pool_names(limit=1))
     return found[0].time_zone if found else "UTC"
 
 

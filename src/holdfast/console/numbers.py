@@ -9,7 +9,7 @@ from typing import Any, Final
 from babel.dates import format_skeleton
 
 from holdfast.clock import from_datetime, to_text
-from holdfast.console import charts
+from holdfast.console import charts, chooser
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.http.operations import granted
@@ -28,9 +28,9 @@ Rows = list[Sequence[object]]
 
 
 async def look(call: Call) -> Answer:
-    pools = granted(await call.hf.pools(limit=1_000))
-    asked = call.query.get("pool", "")
-    pool = granted(await call.hf.pool(asked)) if asked else next(iter(pools), None)
+    latest = await chooser.names(call)
+    asked = call.query.get("pool") or next((it.id for it in latest), "")
+    pool = granted(await call.hf.pool(asked)) if asked else None
     days = _days(call)
     shown: dict[str, Any] = {"numbers": None}
     speech = call.speech()
@@ -43,7 +43,7 @@ async def look(call: Call) -> Answer:
         "numbers",
         here=HERE,
         speech=speech,
-        pools=pools,
+        pools=chooser.options(latest, pool),
         pool=pool,
         days=days,
         periods=PERIODS,

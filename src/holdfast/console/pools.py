@@ -1,4 +1,4 @@
-"""The pools of the org: how full each is, and how it stands."""
+"""The pools of the org, those with the latest news first: how full each is, and how it stands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from holdfast.clock import from_datetime
-from holdfast.console import live
+from holdfast.console import live, tale
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.console.room import fill_of
@@ -20,14 +20,15 @@ from holdfast.pages.pool import phase_of
 from holdfast.shapes import PoolState
 
 _SHOWN: Final = 100
+_SKIPPED_MAX: Final = 1_000_000
 OVER: Final = ("closed", "cancelled")
 
 
 async def look(call: Call) -> Answer:
-    after = call.query.get("after") or None
+    skip = min(tale.number(call.query.get("skip", "")) or 0, _SKIPPED_MAX)
     # First what is watched, then what is shown: a change in between is looked at once more, never missed.
     seen = await _seen(call)
-    found = granted(await call.hf.pools(after=after, limit=_SHOWN + 1))
+    found = granted(await call.hf.latest_pools(skip=skip, limit=_SHOWN + 1))
     shown, more = found[:_SHOWN], len(found) > _SHOWN
     rows = sorted([_row(call, pool) for pool in shown], key=lambda row: row["order"])
     return await call.show(
@@ -36,7 +37,8 @@ async def look(call: Call) -> Answer:
         here="/console/pools",
         live_rows=[row for row in rows if not row["over"]],
         over_rows=[row for row in rows if row["over"]],
-        more=shown[-1].id if more else "",
+        skip=skip,
+        more=skip + _SHOWN if more else 0,
         stream=call.url("/console/pools/stream").partition("?")[0],
         seen=seen,
         pages=call.service.settings.pages,

@@ -11,11 +11,20 @@ from holdfast.core.events import KINDS, Event
 from holdfast.core.model import Booking, Offer, Opening, Party, Pool, Price, Unit, Wants
 from holdfast.store.base import Row
 
+
+class Called(msgspec.Struct, frozen=True):
+    """Of all that the config of a pool says, what a list of names needs."""
+
+    title: str
+    time_zone: str = "UTC"
+
+
 _json = msgspec.json.Encoder()
 _party = msgspec.json.Decoder(Party)
 _wants = msgspec.json.Decoder(Wants)
 _price = msgspec.json.Decoder(Price)
 _pool = msgspec.json.Decoder(Pool)
+_called = msgspec.json.Decoder(Called)
 _texts = msgspec.json.Decoder(tuple[str, ...])
 _numbers = msgspec.json.Decoder(tuple[int, ...])
 _mapping = msgspec.json.Decoder(dict[str, Any])
@@ -168,6 +177,10 @@ def party_of(text: str) -> Party:
 
 def pool_of(config: str) -> Pool:
     return _pool.decode(config)
+
+
+def called(config: str) -> Called:
+    return _called.decode(config)
 
 
 def event_of(kind: str, body: str) -> Event:

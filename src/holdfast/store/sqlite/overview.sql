@@ -51,6 +51,13 @@ SELECT coalesce(sum(log_seq), 0) FROM pools WHERE org = ?1;
 -- The pools of an org, with how many bookings each has had; those with the latest news first.
 SELECT id, numbers FROM pools WHERE org = ?1 ORDER BY updated_at DESC, id;
 
+-- name: latest_pools
+-- The pools of an org, those with the latest news first. Only what is shown is sorted whole: configs are long.
+-- No index is kept for the order, which every booking would pay for.
+SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
+WHERE id IN (SELECT id FROM pools WHERE org = ?1 ORDER BY updated_at DESC, id LIMIT ?2 OFFSET ?3)
+ORDER BY updated_at DESC, id;
+
 -- name: search_parties
 -- The parties in which some patterns occur, of bookings of some pools between two numbers.
 SELECT pool_id, number, party FROM bookings

@@ -23,6 +23,17 @@ FROM pools AS p JOIN quotas AS q ON q.pool_id = p.id WHERE p.id = ?1;
 SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, updated_at FROM pools
 WHERE id IN (SELECT value FROM json_each(?1));
 
+-- name: units_at
+-- All units of some pools, each behind its pool, with who has them.
+SELECT u.pool_id, u.label, u.quota, u.ordinal, u.starts_at, u.attributes, u.closed, t.booking
+FROM units AS u LEFT JOIN takings AS t ON t.pool_id = u.pool_id AND t.label = u.label
+WHERE u.pool_id IN (SELECT value FROM json_each(?1)) AND NOT u.closed ORDER BY u.pool_id, u.ordinal;
+
+-- name: openings_at
+-- The openings of some pools that go on or wait for staff, each behind its pool.
+SELECT pool_id, number, quota, unit, opened_at, state, tries, quantity, note FROM openings INDEXED BY opening_live
+WHERE pool_id IN (SELECT value FROM json_each(?1)) AND state IN ('open', 'freed', 'handed_back') ORDER BY pool_id, number;
+
 -- name: pools_of_org
 -- The pools of an org, with how many bookings each has had.
 SELECT id, numbers FROM pools WHERE org = ?1;
