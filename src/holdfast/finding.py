@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from holdfast.core.reference import number_of
+from holdfast.core.reference import is_reference, number_of
 from holdfast.store.base import Reader, Row
 
 TEXT_MAX: Final = 200
@@ -87,6 +87,8 @@ def _pattern(word: str) -> str:
 def by_reference(pools: Sequence[Row], text: str) -> list[tuple[int, int]]:
     """The (pool, number) of every booking that may have this reference."""
     name = re.sub(r"[\s-]", "", text).upper()
+    if not is_reference(name):
+        return []
     found = [(pool_id, number_of(pool_id, name), numbers) for pool_id, numbers in pools]
     return [(pool_id, number) for pool_id, number, made in found if number is not None and 0 < number <= made]
 

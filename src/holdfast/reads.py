@@ -19,7 +19,7 @@ from holdfast.clock import Clock, to_datetime
 from holdfast.core import model
 from holdfast.core.model import WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
-from holdfast.core.reference import number_of
+from holdfast.core.reference import is_reference, number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.view import View
 from holdfast.explain import explain
@@ -92,7 +92,8 @@ class Reads:
             found = await reader.rows("pool_org", key[0])
             return key if found and found[0][0] == org else unknown("booking", name)
         matches = []
-        for pool_id, numbers in await reader.rows("pools_of_org", org):
+        pools = await reader.rows("pools_of_org", org) if is_reference(name.upper()) else ()
+        for pool_id, numbers in pools:
             number = number_of(pool_id, name.upper())
             if number is not None and 0 < number <= numbers:
                 matches.append((pool_id, number))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from holdfast.clock import SystemClock
 from tests.cli.conftest import Cli, Command
+from tests.database import ask
 
 
 def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
@@ -263,6 +265,15 @@ def test_pools_are_made_from_a_document_and_listed(cli: Cli, tmp_path: Path) -> 
     assert cli("pool", "list") == "algebra  Algebra  open  0 taken  2 seats"
     assert "is offered to the next in turn for 2 h" in cli("pool", "show", "algebra")
     assert "exists" in cli("pool", "create", "algebra", "--size", "1", code=1)
+
+
+def test_of_too_many_pools_those_with_the_latest_news_are_listed(cli: Cli) -> None:
+    for key in ("art", "yoga"):
+        cli("pool", "create", key, "--size", "1")
+    for newest, other in (("yoga", "art"), ("art", "yoga")):
+        asyncio.run(ask(cli.url, f"UPDATE pools SET updated_at = CASE key WHEN '{newest}' THEN 2 ELSE 1 END"))
+        assert [it["key"] for it in cli.json("pool", "list", "--limit", "1")] == [newest]
+        assert [it["key"] for it in cli.json("pool", "list")] == [newest, other]
 
 
 def test_the_same_key_books_once(cli: Cli) -> None:

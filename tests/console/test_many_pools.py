@@ -91,7 +91,7 @@ async def test_a_page_asks_no_more_however_many_pools_there_are(inside: tuple[Ho
     for pools in (2, 40):
         await make(hf, pools, pools + 20)
         costs[pools] = {}
-        for path in (*CHOOSERS, "/console/pools", "/console/pools/new"):
+        for path in (*CHOOSERS, "/console/pools", "/console/pools/new", "/console/find?q=nobody"):
             # Who asks, and which pool that is, may be remembered from the first look.
             await look(browser, path)
             with counted(hf) as asked:
@@ -101,3 +101,5 @@ async def test_a_page_asks_no_more_however_many_pools_there_are(inside: tuple[Ho
     for path in CHOOSERS:
         assert costs[2][path]["latest_pools"] == 1
         assert not [name for name in costs[2][path] if "units" in name]
+    # What can be no reference is not looked for as one, in every pool.
+    assert not costs[2]["/console/find?q=nobody"]["pools_of_org"]

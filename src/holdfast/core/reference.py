@@ -28,6 +28,11 @@ def reference(pool_id: int, number: int) -> str:
     return _TRIPLES[left] + _TRIPLES[right]
 
 
+def is_reference(text: str) -> bool:
+    """Whether this may be the reference of a booking in some pool."""
+    return text[:3] in _VALUES and text[3:] in _VALUES
+
+
 def number_of(pool_id: int, text: str) -> int | None:
     """The number that this reference stands for in a pool; None if it is no reference."""
     left, right = _VALUES.get(text[:3]), _VALUES.get(text[3:])
