@@ -24,6 +24,7 @@ from holdfast.batch import Batch, Overtaken
 from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
+from holdfast.flight import Flight
 from holdfast.lane import BATCH_MAX, Job, Lane
 from holdfast.observe import Observer
 from holdfast.store.base import Store, Transaction, beside
@@ -40,26 +41,10 @@ _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
 # Two batches share the callers, one being written and one being decided; fewer than this go in one.
 _HALVED: Final = 32
-# So many who have come meanwhile are worth taking along; and not for longer than this, in seconds.
+# So many who have come meanwhile are worth taking along.
 _TOGETHER: Final = 8
-_YOUNG_S: Final = 1.0
 # After someone else was quicker, so many batches look up what is there, or are not decided ahead.
 _WARY: Final = 64
-
-
-class Flight:
-    """A batch that was decided ahead, on its way into the database; and the one to follow it."""
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.task: asyncio.Task[bool]
-        self.next: Batch | None = None
-        self.following: Flight | None = None
-        self._old_at = asyncio.get_running_loop().time() + _YOUNG_S
-
-    def is_young(self) -> bool:
-        """Whether it goes on, and may well end soon: nobody else shall wait for a database that is stuck."""
-        return not self.task.done() and asyncio.get_running_loop().time() < self._old_at
 
 
 class Engine:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, batch, engine, granted
+from holdfast import Holdfast, batch, engine, flight, granted
 from holdfast.core import commands as c
 from holdfast.errors import CommandFailed
 from holdfast.ids import booking_number
@@ -93,7 +93,7 @@ async def test_nobody_joins_one_that_waits_for_a_database_that_is_stuck(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hf = stage.hf
-    monkeypatch.setattr(engine, "_YOUNG_S", 0.0)
+    monkeypatch.setattr(flight, "_YOUNG_S", 0.0)
     tasks = await stage.ask(hf.book("hall", "ann"))
     tasks += await stage.ask(hf.book("hall", "bea"))
     tasks += await stage.ask(*crowd(hf), taken=False)
