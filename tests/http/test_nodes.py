@@ -217,7 +217,7 @@ def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: An
 
 
 def test_a_stop_does_not_wait_for_a_clock_that_goes_on_for_years(sqlite_url: str) -> None:
-    """A seat that nobody answers for is offered every second, for ten years."""
+    """A seat that nobody answers for is offered every second, for ten years; others wait for their turn."""
     policy = {"offer_window": "1s", "cooldown": "0s", "attempts_max": None, "turns": "round"}
     key = make_key(sqlite_url)
     with serving(sqlite_url, "--test-clock") as server, server.client(key) as client:
@@ -228,18 +228,28 @@ def test_a_stop_does_not_wait_for_a_clock_that_goes_on_for_years(sqlite_url: str
         client.ask("POST", f"/v1/bookings/{first['id']}/cancel")
         answers: list[httpx.Response] = []
 
-        def move() -> None:
+        def move(name: str) -> None:
             with server.client(key) as mine:
-                answers.append(mine.post("/v1/clock", json={"advance_s": 300_000_000}))
+                named = {"Idempotency-Key": name}
+                answers.append(mine.post("/v1/clock", json={"advance_s": 300_000_000}, headers=named))
 
-        moving = threading.Thread(target=move)
-        moving.start()
+        def is_under_way(name: str) -> bool:
+            twin = client.post("/v1/clock", json={}, headers={"Idempotency-Key": name})
+            assert twin.status_code in (409, 422)
+            return twin.status_code == 409
+
+        moving = [threading.Thread(target=move, args=(name,)) for name in "abc"]
+        for thread in moving:
+            thread.start()
         began = client.ask("GET", "/v1/clock")["now"]
         wait_until(lambda: client.ask("GET", "/v1/clock")["now"] > began)
+        wait_until(lambda: all(is_under_way(name) for name in "abc"))
         assert server.stop() == 0
-        moving.join()
-    assert (answers[0].status_code, answers[0].json()["code"]) == (503, "unavailable")
-    assert int(answers[0].headers["retry-after"]) >= 1
+        for thread in moving:
+            thread.join()
+        assert '"level":"error"' not in server.log()
+    assert [(it.status_code, it.json()["code"]) for it in answers] == [(503, "unavailable")] * 3
+    assert min(int(it.headers["retry-after"]) for it in answers) >= 1
 
 
 def test_a_stop_finishes_what_was_accepted(database_url: str) -> None:

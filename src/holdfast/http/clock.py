@@ -50,8 +50,9 @@ async def advance(call: Call) -> ClockShape | Refusal:
     target = now + (body.advance_s or 0) * 1000 if body.now is None else from_datetime(body.now)
     if not now <= target <= now + _ADVANCE_MAX_S * 1000:
         raise invalid("now", "The clock only goes forward, and at most ten years at once.")
-    async with call.service.clock_moving:
-        await _moved(call, target)
+    if call.service.stopping:
+        raise later("unavailable", "This process is being stopped.")
+    await _moved(call, target)
     answer = ClockShape(to_datetime(call.hf.clock.now()))
     if call.key is not None:
         # A test clock lives and ends with its process, and so do these.
@@ -62,7 +63,7 @@ async def advance(call: Call) -> ClockShape | Refusal:
 async def _moved(call: Call, target: Instant) -> None:
     """Let the time come. It may take longer than anybody waits who wants this process to stop."""
     service = call.service
-    moving = asyncio.create_task(call.hf.advance(target))
+    moving = asyncio.create_task(_in_turn(call, target))
     service.cut_short.add(moving)
     try:
         await moving
@@ -76,6 +77,11 @@ async def _moved(call: Call, target: Instant) -> None:
     finally:
         service.cut_short.discard(moving)
         moving.cancel()
+
+
+async def _in_turn(call: Call, target: Instant) -> None:
+    async with call.service.clock_moving:
+        await call.hf.advance(target)
 
 
 OPERATIONS: Final = (
