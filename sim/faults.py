@@ -51,13 +51,13 @@ class FaultyStore:
             # Who is killed neither fails nor goes on.
             await asyncio.get_running_loop().create_future()
 
-    async def begin(self) -> Transaction:
+    async def begin(self, *, beside: bool = False) -> Transaction:
         await self.alive()
         await self.faults.dawdle()
         if self.faults.strikes("begin refused"):
             raise Unavailable("made up: the database is away")
         await self.alive()
-        tx = await self.inner.begin()
+        tx = await self.inner.begin(beside=beside)
         if self.dead:
             await tx.rollback()
             await self.alive()
@@ -129,9 +129,6 @@ class FaultyTransaction:
     def __init__(self, store: FaultyStore, inner: Transaction) -> None:
         self._store = store
         self._inner = inner
-
-    def locks_no_pool(self) -> None:
-        self._inner.locks_no_pool()
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         await self._may_break()

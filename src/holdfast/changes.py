@@ -19,7 +19,7 @@ from holdfast.core.model import Instant
 from holdfast.library import Holdfast
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, PoolState
-from holdfast.store.base import Row, beside
+from holdfast.store.base import Row
 
 KEPT: Final = 24 * 3_600_000
 PAGE: Final = 100
@@ -141,7 +141,7 @@ class Changes:
         await self._run("forget_foreign_stream")
 
     async def _run(self, name: str, *values: object) -> list[Row]:
-        tx = await beside(self._hf.store)
+        tx = await self._hf.store.begin(beside=True)
         try:
             found = await tx.rows(name, *values)
             await tx.commit()

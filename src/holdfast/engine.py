@@ -27,7 +27,7 @@ from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.flight import Flight
 from holdfast.lane import BATCH_MAX, Job, Lane
 from holdfast.observe import Observer
-from holdfast.store.base import Store, Transaction, beside
+from holdfast.store.base import Store, Transaction
 from holdfast.store.loaded import Memory
 
 T = TypeVar("T")
@@ -344,7 +344,7 @@ class Engine:
         """Forget the idempotency keys of before an instant, a few at a time, so that nobody waits long."""
         forgotten = FORGET_MAX
         while forgotten == FORGET_MAX:
-            tx = await beside(self.store)
+            tx = await self.store.begin(beside=True)
             try:
                 forgotten = len(await tx.rows("forget_requests", before, FORGET_MAX))
                 await tx.commit()

@@ -20,7 +20,7 @@ from holdfast.clock import Clock, to_datetime
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
 from holdfast.shapes import optional_datetime
-from holdfast.store.base import Row, Store, beside
+from holdfast.store.base import Row, Store
 
 PREFIX: Final = "hf_"
 ADMIN: Final = "admin"
@@ -130,7 +130,7 @@ class Keys:
 
     async def touch(self, used: Mapping[str, Instant]) -> None:
         """Note when keys were last used."""
-        tx = await beside(self._store)
+        tx = await self._store.begin(beside=True)
         try:
             await tx.many("touch_keys", sorted(used.items()))
             await tx.commit()
@@ -138,7 +138,7 @@ class Keys:
             await tx.rollback()
 
     async def _run(self, name: str, *values: object) -> Sequence[Row]:
-        tx = await beside(self._store)
+        tx = await self._store.begin(beside=True)
         try:
             found = await tx.rows(name, *values)
             await tx.commit()

@@ -11,7 +11,7 @@ from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.once import once
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Message, MessageFate, Preview, StaffContact, Template
-from holdfast.store.base import Transaction, beside
+from holdfast.store.base import Transaction
 from holdfast.webhook_commands import WebhookCommands
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class MessageCommands(WebhookCommands):
         )
 
     async def _run(self, query: str, *values: Any) -> bool:
-        tx = await beside(self.store)
+        tx = await self.store.begin(beside=True)
         try:
             found = await tx.rows(query, *values)
             await tx.commit()

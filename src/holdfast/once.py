@@ -17,7 +17,7 @@ from holdfast.answers import decode_answer, encode_answer
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, idempotency_mismatch
 from holdfast.errors import HoldfastError
-from holdfast.store.base import Reader, Store, Transaction, beside
+from holdfast.store.base import Reader, Store, Transaction
 
 _NAMED: Final = "named "
 
@@ -43,7 +43,7 @@ async def once(store: Store, org: str, key: str | None, said: Any, now: Instant,
 async def _done(
     store: Store, request: tuple[str, str | None, bytes], now: Instant, work: Work
 ) -> str | Refusal:
-    tx = await beside(store)
+    tx = await store.begin(beside=True)
     try:
         before = await _before(tx, request)
         if before is not None:

@@ -13,7 +13,7 @@ from holdfast import ids, inputs
 from holdfast.clock import to_datetime
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
-from holdfast.store.base import Row, beside
+from holdfast.store.base import Row
 
 ORIGINS_MAX: Final = 50
 # Names and ports as they stand in an address: nothing that would end a header's directive.
@@ -44,7 +44,7 @@ class OriginCommands(Door):
         known = await self.origins()
         if len(known) >= ORIGINS_MAX and all(it.origin != named for it in known):
             return Refusal("not_possible", f"There are {ORIGINS_MAX} origins already; remove one first.")
-        tx = await beside(self.store)
+        tx = await self.store.begin(beside=True)
         try:
             row = (self.org, ids.new_name("og"), named, self.clock.now())
             found = await tx.rows("put_origin", *row)
@@ -57,7 +57,7 @@ class OriginCommands(Door):
         """Let it no more, by its id or by the origin itself."""
         for it in await self.origins():
             if origin in (it.id, it.origin):
-                tx = await beside(self.store)
+                tx = await self.store.begin(beside=True)
                 try:
                     await tx.rows("drop_origin", self.org, it.id)
                     await tx.commit()

@@ -15,7 +15,6 @@ from holdfast.core.refusals import Refusal
 from holdfast.door import Door
 from holdfast.keeping import persons, pruning
 from holdfast.keeping.pruning import Before, Pruned
-from holdfast.store.base import beside
 
 # Idempotency keys are promised for a day, and what is younger is not over for long.
 DAY: Final = 24 * 3600
@@ -59,7 +58,7 @@ class RetentionCommands(Door):
             inputs.text(by, "by")
         except inputs.Bad as bad:
             return bad.refusal
-        tx = await beside(self.store)
+        tx = await self.store.begin(beside=True)
         try:
             await tx.run("put_retention", self.org, people_days, messages_days, by, self.clock.now())
             await tx.commit()

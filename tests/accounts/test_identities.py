@@ -99,9 +99,9 @@ async def test_who_was_made_between_two_looks_is_let_in(
     async with opened(postgres_url) as hf, opened(postgres_url, migrate=False) as other:
         begin = hf.store.begin
 
-        async def begin_slowly() -> Any:
+        async def begin_slowly(**how: Any) -> Any:
             monkeypatch.setattr(hf.store, "begin", begin)
-            tx = await begin()
+            tx = await begin(**how)
             rows = tx.rows
 
             async def and_meanwhile(name: str, *values: Any) -> Any:

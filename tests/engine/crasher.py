@@ -72,8 +72,8 @@ async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, 
             SqliteStore._begin = begin_nothing  # type: ignore[method-assign]
         fate, begin = Fate(step, when), hf.store.begin
 
-        async def begin_doomed() -> Any:
-            return DoomedTransaction(await fate.step("begin", begin()), fate)
+        async def begin_doomed(**how: Any) -> Any:
+            return DoomedTransaction(await fate.step("begin", begin(**how)), fate)
 
         hf.store.begin = begin_doomed  # type: ignore[method-assign]
         await asyncio.gather(

@@ -246,10 +246,10 @@ async def after_every_commit(url: str, store: Any) -> AsyncIterator[Watch]:
     watch, begin = Watch(), store.begin
     async with asking(url) as run:
 
-        async def begin_watched() -> Any:
+        async def begin_watched(**how: Any) -> Any:
             # The lane begins one transaction after another: what the last one committed is there now.
             watch.see(await take_picture(run, dialect_of(url)))
-            return await begin()
+            return await begin(**how)
 
         store.begin = begin_watched
         try:

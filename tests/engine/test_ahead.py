@@ -31,9 +31,9 @@ async def slowly(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every transaction takes its time to begin, so that the next batch is decided meanwhile."""
     begin = hf.store.begin
 
-    async def begin_slowly() -> Any:
+    async def begin_slowly(**how: Any) -> Any:
         await asyncio.sleep(0.05)
-        return await begin()
+        return await begin(**how)
 
     monkeypatch.setattr(hf.store, "begin", begin_slowly)
 

@@ -78,7 +78,7 @@ async def test_control_without_skipping_one_locked_pool_stops_all(
 ) -> None:
     query = QUERIES["postgres"]["lock_pools"]
     monkeypatch.setitem(QUERIES["postgres"], "lock_pools", query.replace("SKIP LOCKED", ""))
-    hf.store.statements.clear()  # type: ignore[attr-defined]
+    hf.store._lane.statements.clear()  # type: ignore[attr-defined]
     async with locked_outside(postgres_url):
         stuck = asyncio.create_task(hf.book("locked", "Ann"))
         await asyncio.sleep(0.1)
@@ -137,3 +137,14 @@ async def test_control_without_the_time_limit_a_frozen_node_keeps_its_lock(
     async with frozen_node(postgres_url, timeout_ms=0):
         with pytest.raises(Busy):
             await hf.book("locked", "Bea")
+
+
+async def test_bookings_do_not_wait_for_what_is_written_beside_them(hf: Holdfast) -> None:
+    """Such as the outbox, which notes down what it has sent. SQLite has one writer, and no such thing."""
+    tx = await hf.store.begin(beside=True)
+    try:
+        await tx.rows("every_pool")
+        booking = await asyncio.wait_for(hf.book("free", "ann"), PATIENCE_S)
+    finally:
+        await tx.rollback()
+    assert granted(booking).state == "held"

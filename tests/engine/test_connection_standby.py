@@ -50,7 +50,7 @@ async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         granted(await hf.create_pool("hall", quotas={"main": 9}, preset="checkout"))
         granted(await hf.pool("hall"))
         await need_standby(durable_url, "nobody_here")
-        writer: Any = hf.store._writer  # type: ignore[attr-defined]
+        writer: Any = hf.store._lane.connection  # type: ignore[attr-defined]
 
         async def taken_up() -> bool:
             """The server takes up a new setting between two commands of a connection."""

@@ -32,7 +32,7 @@ async def test_two_nodes_get_on_where_transactions_are_isolated_more_by_default(
         said = [answer if isinstance(answer, BaseException) else outcome(answer) for answer in answers]
         assert (said.count("held"), said.count("not_enough_room")) == (100, 100), said[:3]
         for hf in (here, there):
-            writer = hf.store._writer  # type: ignore[attr-defined]
+            writer = hf.store._lane.connection  # type: ignore[attr-defined]
             assert await writer.fetchval("SHOW default_transaction_isolation") == "read committed"
     await assert_verified(postgres_url)
 
@@ -44,5 +44,5 @@ async def test_a_commit_is_durable_before_it_is_answered(postgres_url: str, defa
     """Where commits do not wait for the disk, a crash would take back what was answered with yes."""
     await with_default(postgres_url, "synchronous_commit", default)
     async with nodes(postgres_url, 1) as (hf,):
-        connection = hf.store._writer  # type: ignore[attr-defined]
+        connection = hf.store._lane.connection  # type: ignore[attr-defined]
         assert await connection.fetchval("SHOW synchronous_commit") == used

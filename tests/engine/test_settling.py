@@ -35,9 +35,9 @@ class Lost:
 async def lose_next_commit(hf: Holdfast, meanwhile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begin = hf.store.begin
 
-    async def begin_once() -> Any:
+    async def begin_once(**how: Any) -> Any:
         monkeypatch.setattr(hf.store, "begin", begin)
-        return Lost(await begin(), meanwhile)
+        return Lost(await begin(**how), meanwhile)
 
     monkeypatch.setattr(hf.store, "begin", begin_once)
 

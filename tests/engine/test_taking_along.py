@@ -29,9 +29,9 @@ class Stage:
         self.go = asyncio.Event()
         begin = hf.store.begin
 
-        async def begin_when_let() -> Any:
+        async def begin_when_let(**how: Any) -> Any:
             await self.go.wait()
-            return await begin()
+            return await begin(**how)
 
         monkeypatch.setattr(hf.store, "begin", begin_when_let)
 

@@ -89,8 +89,8 @@ async def freeze(hf: Holdfast, pool: str, party: str, timeout_ms: int | None) ->
     """Stand still as soon as the pool is locked; at another word go on, and say what came of it."""
     begin = hf.store.begin
 
-    async def begin_watched() -> Any:
-        tx: Any = await begin()
+    async def begin_watched(**how: Any) -> Any:
+        tx: Any = await begin(**how)
         rows = tx.rows
 
         async def rows_watched(name: str, *values: Any) -> Any:

@@ -24,7 +24,7 @@ from holdfast.core.refusals import Refusal, unknown
 from holdfast.keys import ADMIN, READ, STAFF
 from holdfast.once import once
 from holdfast.shapes import optional_datetime
-from holdfast.store.base import Reader, Row, Store, Transaction, beside
+from holdfast.store.base import Reader, Row, Store, Transaction
 
 ROLES: Final = (ADMIN, STAFF, READ)
 INVITED_FOR: Final = 3 * 24 * 3_600_000
@@ -209,7 +209,7 @@ class Members:
         except inputs.Bad as bad:
             return bad.refusal
         hashed = await hashing.hashed(checked)
-        tx = await beside(self._store)
+        tx = await self._store.begin(beside=True)
         try:
             if not await tx.rows("change_password", known.member.id, known.password, hashed):
                 return Refusal("changed_meanwhile", "Somebody has changed the password meanwhile.")
@@ -237,7 +237,7 @@ async def has_password(store: Store, member: str) -> bool:
 
 async def end_sessions(store: Store, member: str, now: Instant) -> int:
     """End all sessions of a member; how many there were."""
-    tx = await beside(store)
+    tx = await store.begin(beside=True)
     try:
         ended = await tx.rows("end_sessions", member, NO_SESSION, now)
         await tx.commit()

@@ -27,7 +27,7 @@ from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from holdfast.outbox.deliver import Deliverer, Try
 from holdfast.outbox.remembering import Remembering
 from holdfast.outbox.settings import MessageSettings
-from holdfast.store.base import Reader, Row, Transaction, beside
+from holdfast.store.base import Reader, Row, Transaction
 
 if TYPE_CHECKING:
     from holdfast.library import Holdfast
@@ -193,7 +193,7 @@ class Outbox:
             return []
         self._last_pool = pools[-1]
         each = max(1, min(free - _SPARE_HANDS, most) // len(pools))
-        tx = await beside(self._hf.store)
+        tx = await self._hf.store.begin(beside=True)
         try:
             taken = await self._take_of(tx, sorted(pools), now, each)
             await tx.commit()
@@ -302,7 +302,7 @@ class Outbox:
                 raise
 
     async def _write_down(self, together: Sequence[_Noted]) -> None:
-        tx = await beside(self._hf.store)
+        tx = await self._hf.store.begin(beside=True)
         try:
             if deliveries := [row for it in together for row in it.deliveries]:
                 await tx.many("note_deliveries", deliveries)

@@ -54,10 +54,6 @@ class Snapshot(Reader, Protocol):
 class Transaction(Reader, Protocol):
     """One writing transaction. It is committed, or it never happened."""
 
-    def locks_no_pool(self) -> None:
-        """Said before the first statement: whoever freezes in it keeps no pool, and may have more time."""
-        ...
-
     async def run(self, name: str, *values: Any) -> None:
         """Run a statement once."""
         ...
@@ -93,8 +89,8 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
-    async def begin(self) -> Transaction:
-        """Begin a writing transaction. Raises Unavailable or Busy."""
+    async def begin(self, *, beside: bool = False) -> Transaction:
+        """Begin a writing transaction; `beside` the lane's, if it locks no pool. Raises Unavailable, Busy."""
         ...
 
     def reader(self) -> Reader:
@@ -143,15 +139,8 @@ async def still_so(tx: Transaction, seen: Seen) -> bool:
 @asynccontextmanager
 async def writing(store: Store) -> AsyncIterator[Transaction]:
     """A writing transaction beside the lane: what is not committed in it never happened."""
-    tx = await beside(store)
+    tx = await store.begin(beside=True)
     try:
         yield tx
     finally:
         await tx.rollback()
-
-
-async def beside(store: Store) -> Transaction:
-    """The same for who rolls back by himself."""
-    tx = await store.begin()
-    tx.locks_no_pool()
-    return tx

@@ -1,4 +1,5 @@
-"""PostgreSQL through asyncpg: one writing connection per lane, a few for reads, one that listens.
+"""PostgreSQL through asyncpg: a connection for the lane's writing, one for what is written beside it, a few
+for reads, one that listens.
 
 A deadline shuts the socket and never sends a cancel: a cancel that arrives while a commit waits for its
 standby is answered with success, and that must not be believed.
@@ -66,17 +67,38 @@ class PostgresScout:
             self._connection.terminate()
 
 
+class Writing:
+    """A connection for writing, with statements that stay prepared: for one transaction at a time."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.free = asyncio.Lock()
+        self.connection: asyncpg.Connection | None = None
+        self.statements = Prepared()
+
+    async def connect_if_lost(self) -> bool:
+        """Have a connection; whether it is a new one. Raises Unavailable."""
+        new = self.connection is None or self.connection.is_closed()
+        if new:
+            self.statements.clear()
+            self.connection = await connect(self._url, writer=True)
+        self.statements.grow_old()
+        return new
+
+    def give_up(self) -> None:
+        """Connect anew the next time. Who is in a transaction has a deadline, and is left alone."""
+        if self.connection is not None and not self.free.locked():
+            self.connection.terminate()
+
+
 class PostgresTransaction:
-    def __init__(self, store: PostgresStore, connection: asyncpg.Connection) -> None:
-        self._store = store
+    def __init__(self, writing: Writing, connection: asyncpg.Connection, beginning: str) -> None:
+        self._writing = writing
         self._connection = connection
         self._deadline = cut_off_later(connection)
         self._open = True
         self._begun = False
-        self._beginning = "BEGIN"
-
-    def locks_no_pool(self) -> None:
-        self._beginning = _BEGIN_BESIDE
+        self._beginning = beginning
 
     async def _begin(self) -> None:
         """Begin when the first statement comes: what is finished at once needs no beginning."""
@@ -92,7 +114,7 @@ class PostgresTransaction:
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         await self._begin()
         try:
-            statement = await self._store.statements.on(self._connection, QUERIES[name])
+            statement = await self._writing.statements.on(self._connection, QUERIES[name])
             return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
             raise self._world(error) from error
@@ -106,7 +128,7 @@ class PostgresTransaction:
     async def many(self, name: str, rows: Sequence[Row]) -> int:
         await self._begin()
         try:
-            statement = await self._store.statements.on(self._connection, QUERIES[name])
+            statement = await self._writing.statements.on(self._connection, QUERIES[name])
             await statement.fetch(*columns(name, rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
         except Exception as error:
@@ -120,7 +142,7 @@ class PostgresTransaction:
             return so
         query = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
         try:
-            statement = await self._store.statements.on(self._connection, query)
+            statement = await self._writing.statements.on(self._connection, query)
         except Exception as error:
             raise self._world(error) from error
         try:
@@ -176,7 +198,7 @@ class PostgresTransaction:
         if self._open:
             self._open = False
             self._deadline.cancel()
-            self._store.writer_free.release()
+            self._writing.free.release()
 
     def _world(self, error: Exception) -> Exception:
         if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
@@ -193,16 +215,15 @@ class PostgresStore:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self.writer_free = asyncio.Lock()
-        self._writer: asyncpg.Connection | None = None
-        self.statements = Prepared()
+        self._lane = Writing(url)
+        self._beside = Writing(url)
         self._readers = Readers(url)
         self._scout = PostgresScout(url)
         self._listening = Listening(url)
         self._closed = False
 
     async def open(self) -> None:
-        self._writer = await connect(self._url, writer=True)
+        await self._lane.connect_if_lost()
         await self._readers.open()
 
     async def close(self) -> None:
@@ -210,24 +231,25 @@ class PostgresStore:
         await self._listening.close()
         await self._readers.close()
         self._scout.close()
-        if self._writer is not None:
-            await leave(self._writer)
+        for writing in (self._lane, self._beside):
+            if writing.connection is not None:
+                await leave(writing.connection)
 
-    async def begin(self) -> PostgresTransaction:
-        await self.writer_free.acquire()
+    async def begin(self, *, beside: bool = False) -> PostgresTransaction:
+        writing = self._beside if beside else self._lane
+        await writing.free.acquire()
         try:
             if self._closed:
                 raise Closing("Holdfast is closed")
-            if self._writer is None or self._writer.is_closed():
-                self.statements.clear()
-                self._writer = await connect(self._url, writer=True)
-                # Whoever lost the writer may be gone, or lead no longer: reads go where writes go.
+            if await writing.connect_if_lost() and not beside:
+                # Whoever lost the writer may be gone, or lead no longer: all else goes where writes go.
+                self._beside.give_up()
                 self._scout.close()
                 await self._readers.expire()
-            self.statements.grow_old()
-            return PostgresTransaction(self, self._writer)
+            assert writing.connection is not None
+            return PostgresTransaction(writing, writing.connection, _BEGIN_BESIDE if beside else "BEGIN")
         except BaseException:
-            self.writer_free.release()
+            writing.free.release()
             raise
 
     def scout(self) -> PostgresScout:

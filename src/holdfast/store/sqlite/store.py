@@ -106,9 +106,6 @@ class SqliteTransaction:
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
         return _fetch_each(self._connection, name, keys)
 
-    def locks_no_pool(self) -> None:
-        """SQLite has one lock for all."""
-
     async def run(self, name: str, *values: Any) -> None:
         _fetch(self._connection, name, values)
 
@@ -242,7 +239,7 @@ class SqliteStore:
             if connection is not None:
                 connection.close()
 
-    async def begin(self) -> SqliteTransaction:
+    async def begin(self, *, beside: bool = False) -> SqliteTransaction:
         assert self._writer is not None
         await self.writer_free.acquire()
         try:
