@@ -136,7 +136,8 @@ class Lane:
     def _next_batch(self, room: int) -> Iterator[Job]:
         share = SHARE if len(self._queues) > 1 else BATCH_MAX
         shut: set[int] = set()
-        while room and (open_queues := [pool_id for pool_id in self._queues if pool_id not in shut]):
+        # Below nothing, too: with fewer callers than there were, a batch may have more than its half already.
+        while room > 0 and (open_queues := [pool_id for pool_id in self._queues if pool_id not in shut]):
             for pool_id in open_queues:
                 # Taken out and put in again at the end: next time another pool is first.
                 queue = self._queues.pop(pool_id)

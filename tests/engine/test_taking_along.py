@@ -187,3 +187,38 @@ def number(answer: Any) -> int:
 
 async def _let(stage: Stage, call: Awaitable[Any]) -> Any:
     return (await stage.let_go([asyncio.ensure_future(call)]))[0]
+
+
+async def test_those_who_are_answered_meanwhile_leave_less_room(
+    stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch takes half of the callers. While the one before is done job by job, there come to be fewer."""
+    hf, lane, carry_out = stage.hf, stage.hf.engine.lane, batch.Batch.carry_out
+    monkeypatch.setattr(flight, "_YOUNG_S", 600.0)
+    turns = asyncio.Semaphore(0)
+
+    async def one_by_one(self: batch.Batch) -> None:
+        if len(self.jobs) > 1:
+            raise RuntimeError("out of the blue")
+        await turns.acquire()
+        await carry_out(self)
+
+    # After a batch under the lock nothing is in flight, and so the next one takes all who come.
+    granted(await _let(stage, hf.change_pool("hall", quotas={"main": 41})))
+    stage.go.clear()
+    tasks = await stage.ask(*crowd(hf, "flight", 100))
+    tasks += await stage.ask(*crowd(hf, "next", 40))
+    tasks += await stage.ask(*crowd(hf, "along", 20))
+    async with nodes(database_url, 1) as (there,):
+        granted(await there.book("hall", "zoe"))
+    monkeypatch.setattr(batch.Batch, "carry_out", one_by_one)
+    stage.go.set()
+    for _ in range(90):
+        turns.release()
+    await until(lambda: lane.accepted == 70)
+    tasks += await stage.ask(*crowd(hf, "late", engine._TOGETHER), taken=None)
+    for _ in range(100):
+        turns.release()
+    codes = [outcome(it) for it in await asyncio.gather(*tasks)]
+    assert codes.count("held") == 39
+    assert len(codes) == 168
