@@ -88,8 +88,12 @@ async def test_a_server_that_falls_silent_when_one_begins_to_listen_is_not_waite
             assert proxy.unheard_listeners == 0
 
 
-async def test_messages_are_no_news_for_who_waits_for_what_is_due(postgres_url: str) -> None:
+async def test_messages_are_no_news_for_who_waits_for_what_is_due(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every booking leaves a message: each would have the ticker of each node look for what is due."""
+    # A pulse that comes late would make it listen anew, which is news of any kind.
+    monkeypatch.setattr(listening, "_PULSE_S", 600.0)
     async with nodes(postgres_url) as (here, there):
         told: dict[News | None, asyncio.Event] = {it: asyncio.Event() for it in ("due", "messages", None)}
         for about, event in told.items():

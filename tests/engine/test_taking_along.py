@@ -54,8 +54,10 @@ class Stage:
 
 @pytest.fixture
 async def stage(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
-    """Ann is being written, and Bea is decided already."""
+    """A pool that was booked in before; the tests have Ann in flight, and Bea decided already."""
     clock = HandClock()
+    # However slow this machine is, what is in flight stays young.
+    monkeypatch.setattr(flight, "_YOUNG_S", 600.0)
     async with opened(database_url, clock=clock) as hf:
         granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 40}))
         granted(await hf.book("hall", "first", idempotency_key="first"))
@@ -194,7 +196,6 @@ async def test_those_who_are_answered_meanwhile_leave_less_room(
 ) -> None:
     """A batch takes half of the callers. While the one before is done job by job, there come to be fewer."""
     hf, lane, carry_out = stage.hf, stage.hf.engine.lane, batch.Batch.carry_out
-    monkeypatch.setattr(flight, "_YOUNG_S", 600.0)
     turns = asyncio.Semaphore(0)
 
     async def one_by_one(self: batch.Batch) -> None:
