@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -322,3 +324,27 @@ def test_hoarding_is_limited_over_all_nodes(request: pytest.FixtureRequest) -> N
         with serving(url, **few) as again:
             (answer,) = asyncio.run(post_all([again], public, path, [{"party": "bot"}]))
             assert answer.status_code == 429
+
+
+LINGERS = """
+import asyncio, time
+from holdfast.http import serve
+
+async def serving():
+    asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)
+
+serve.run_fast({})
+"""
+
+
+def test_a_process_that_has_closed_all_waits_for_nothing() -> None:
+    """Such as the name of a mail server, which is looked up for half a minute where nobody answers."""
+    ends = subprocess.Popen([sys.executable, "-c", LINGERS.format("serve._and_leave(serving())")])
+    control = subprocess.Popen([sys.executable, "-c", LINGERS.format("serving()")])
+    try:
+        assert ends.wait(PATIENCE_S) == 0
+        assert control.poll() is None
+    finally:
+        for process in (ends, control):
+            process.kill()
+            process.wait()

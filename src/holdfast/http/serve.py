@@ -9,9 +9,11 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
@@ -33,6 +35,7 @@ T = TypeVar("T")
 log = logging.getLogger("holdfast.http")
 
 _LOOK_S: Final = 0.02
+_LINGER_S: Final = 2.0
 
 
 class _Server(uvicorn.Server):
@@ -76,7 +79,22 @@ def run(settings: Settings) -> None:
         must_be_shareable(settings)
     logs.set_up(settings.log_level)
     open_as_many_as_may_be()
-    run_fast(serve(settings, components_of(settings)))
+    run_fast(_and_leave(serve(settings, components_of(settings))))
+
+
+async def _and_leave(serving: Coroutine[Any, Any, None]) -> None:
+    """Serve, and then let nothing keep the process that nobody waits for any more."""
+    await serving
+    lingering = threading.Timer(_LINGER_S, _leave)
+    lingering.daemon = True
+    lingering.start()
+
+
+def _leave() -> None:
+    # All is closed. The name of a mail server or a webhook may still be looked up, which cannot be cancelled:
+    # where nobody answers it takes half a minute, and there may be a queue of them.
+    logging.shutdown()
+    os._exit(0)
 
 
 def run_fast(main: Coroutine[Any, Any, T]) -> T:
