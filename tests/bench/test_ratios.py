@@ -19,7 +19,7 @@ from bench.baselines.one_transaction_sqlite import open_one_transaction
 from bench.engine import hot_desk, make_line
 from bench.http.usual import application, without_database
 from bench.workload import holds
-from holdfast import Holdfast, granted, lane
+from holdfast import Holdfast, engine, granted, lane
 from holdfast.http.service import Service
 from holdfast.http.settings import Settings
 from holdfast.keys import ApiKey, Keys
@@ -79,6 +79,7 @@ async def test_without_combining_the_guard_would_notice(
 ) -> None:
     taking = lane.Lane.take
     monkeypatch.setattr(lane.Lane, "take", lambda self, most=1: taking(self, 1))
+    monkeypatch.setattr(engine, "_TOGETHER", lane.BATCH_MAX + 1)
     async with Holdfast.open(sqlite_url, ticker=False) as hf:
         assert await combined(hf) > 0.4
 
