@@ -11,10 +11,13 @@ import re
 from typing import Final
 
 import asyncpg
+import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.store.postgres import connections
 from holdfast.store.postgres.bulk import QUERIES
 from holdfast.store.postgres.connections import PLANS
+from holdfast.store.postgres.store import PostgresStore, PostgresTransaction
 from tests.database import SECRET, ask
 
 SIZES: Final = (0, 40, 160, 640, 1_000, 1_500, 2_000, 3_000)
@@ -65,7 +68,6 @@ async def taken_while_a_crowd_comes(url: str, *altered: str) -> dict[str, set[st
 async def taken(url: str) -> dict[str, set[str]]:
     connection = await asyncpg.connect(url, server_settings=PLANS)
     try:
-        await connection.execute("SET plan_cache_mode = force_generic_plan")
         found = {}
         for name, (values, _) in ROADS.items():
             await connection.execute(f"PREPARE it AS {QUERIES[name]}")
@@ -80,6 +82,32 @@ async def taken(url: str) -> dict[str, set[str]]:
 
 async def test_a_growing_event_is_not_looked_through(postgres_url: str) -> None:
     assert await taken_while_a_crowd_comes(postgres_url) == {name: road for name, (_, road) in ROADS.items()}
+
+
+async def planned_for_each_who_came_alone(url: str) -> int:
+    """How often a plan was made for the values of one batch, over some who came one after the other."""
+    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 5}))
+        for n in range(50):
+            granted(await hf.book("gig", f"party {n}", quota="main", idempotency_key=f"key {n}"))
+        assert isinstance(hf.store, PostgresStore)
+        tx = await hf.store.begin()
+        try:
+            assert isinstance(tx, PostgresTransaction)
+            return int(await tx._connection.fetchval("SELECT sum(custom_plans) FROM pg_prepared_statements"))
+        finally:
+            await tx.rollback()
+
+
+async def test_nobody_who_comes_alone_waits_for_a_plan(postgres_url: str) -> None:
+    assert await planned_for_each_who_came_alone(postgres_url) == 0
+
+
+async def test_control_left_to_itself_it_plans_for_everybody(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections._WRITER, "plan_cache_mode", "auto")
+    assert await planned_for_each_who_came_alone(postgres_url) >= 10
 
 
 async def test_control_an_index_that_tempts_is_gone_along(postgres_url: str) -> None:
