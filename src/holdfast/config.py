@@ -15,7 +15,15 @@ from holdfast.tokens import new_secret
 DATABASE_VARIABLE: Final = "HOLDFAST_DATABASE_URL"
 SECRET_VARIABLE: Final = "HOLDFAST_SECRET"  # noqa: S105  # the name of a setting, not a secret
 DEFAULT_DATABASE: Final = "sqlite:///holdfast.db"
+_YES: Final = ("1", "true", "yes")
+_NO: Final = ("0", "false", "no")
 _SECRET_NAME: Final = "links"  # noqa: S105
+
+
+def yes_or_no(text: str) -> bool | None:
+    """What a setting says that is one or the other; None if it is neither."""
+    said = text.lower()
+    return None if said not in (*_YES, *_NO) else said in _YES
 
 
 def database_url(given: str | None = None) -> str:

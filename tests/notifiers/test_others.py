@@ -13,6 +13,7 @@ from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.choose import notifiers_for
 from holdfast.notifiers.log import LogNotifier
 from holdfast.outbox import MessageSettings
+from holdfast.outbox.settings import webhooks_to_private
 from tests.notifiers.servers import receiver
 
 NEWS = Outgoing("p1-7-0", "handed_back", "", "Needs you", "The 2 pm chair, https://example.org/o/token")
@@ -85,7 +86,9 @@ def test_settings_come_from_the_environment() -> None:
     assert settings.locale == "fi"
     assert set(notifiers_for(settings)) == {"log", "webhook", "apprise", "email", "sms"}
     assert set(notifiers_for(MessageSettings.from_environment({}))) == {"log", "webhook", "apprise"}
-    assert not MessageSettings.from_environment({"HOLDFAST_WEBHOOKS_TO_PRIVATE": "no"}).webhooks_to_private
+    for no in ("no", "No", "false", "0", ""):
+        assert not webhooks_to_private({"HOLDFAST_WEBHOOKS_TO_PRIVATE": no})
+    assert not webhooks_to_private({})
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,8 @@ def test_settings_come_from_the_environment() -> None:
         ("HOLDFAST_SMTP_URL", "smtp://mail.example.org"),
         ("HOLDFAST_SMS_URL", "https://AC1:token@sms.example.org"),
         ("HOLDFAST_LOCALE", "sv"),
+        ("HOLDFAST_WEBHOOKS_TO_PRIVATE", "off"),
+        ("HOLDFAST_WEBHOOKS_TO_PRIVATE", "nein"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(name: str, text: str) -> None:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import Final, Self
 
-from holdfast.config import database_url
+from holdfast.config import database_url, yes_or_no
 from holdfast.errors import SettingsWrong
 
 _PREFIX: Final = "HOLDFAST_"
@@ -87,8 +87,8 @@ class Settings:
 def _parsed(name: str, text: str, kind: object) -> object:
     if kind == "str":
         return text
-    if kind == "bool" and text.lower() in ("0", "1", "true", "false", "yes", "no"):
-        return text.lower() in ("1", "true", "yes")
+    if kind == "bool" and (said := yes_or_no(text)) is not None:
+        return said
     if kind == "int" and text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
     what = "true or false" if kind == "bool" else "a whole number"

@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from email.utils import parseaddr
 from urllib.parse import urlsplit
 
+from holdfast.config import yes_or_no
 from holdfast.errors import SettingsWrong
 from holdfast.messages.languages import LANGUAGES, language_of
 
-_NO = ("", "0", "no", "false")
-
 
 def webhooks_to_private(environment: Mapping[str, str] | None = None) -> bool:
-    """Whether webhooks may go to private addresses."""
+    """Whether webhooks may go to private addresses. Raises SettingsWrong."""
     env = os.environ if environment is None else environment
-    return env.get("HOLDFAST_WEBHOOKS_TO_PRIVATE", "").lower() not in _NO
+    text = env.get("HOLDFAST_WEBHOOKS_TO_PRIVATE") or "no"
+    said = yes_or_no(text)
+    if said is None:
+        # It opens a guard: what is mistyped must not.
+        raise SettingsWrong(f"HOLDFAST_WEBHOOKS_TO_PRIVATE must be yes or no, not {text!r}")
+    return said
 
 
 @dataclass(frozen=True, slots=True)
