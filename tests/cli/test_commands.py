@@ -257,13 +257,13 @@ def test_pools_are_made_from_a_document_and_listed(cli: Cli, tmp_path: Path) -> 
     }
     path = tmp_path / "algebra.json"
     path.write_text(json.dumps(document))
-    assert cli("pool", "create", "algebra", "--file", str(path), "--policy", "offer_window=2h") == (
+    assert cli("pool", "create", "algebra", "--file", str(path), "--policy", "offer_window=1h30m") == (
         "Made algebra: 2 seats."
     )
     policy = cli.json("pool", "show", "algebra")["policy"]
-    assert (policy["priority_rules"], policy["offer_window"]) == ([rule], 7200)
+    assert (policy["priority_rules"], policy["offer_window"]) == ([rule], 5400)
     assert cli("pool", "list") == "algebra  Algebra  open  0 taken  2 seats"
-    assert "is offered to the next in turn for 2 h" in cli("pool", "show", "algebra")
+    assert "is offered to the next in turn for 1 h 30 min" in cli("pool", "show", "algebra")
     assert "exists" in cli("pool", "create", "algebra", "--size", "1", code=1)
 
 

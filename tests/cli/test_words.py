@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import typer
 
 from holdfast.cli import options
 from holdfast.cli.words import Times, columns, count, hanging, length, listed, price, width_of
@@ -73,6 +74,12 @@ def test_lengths_are_read() -> None:
         172_800,
         5400,
     ]
+
+
+@pytest.mark.parametrize("written", ["", "90", "1h30", "1h 30m", "m"])
+def test_what_is_no_length_is_refused(written: str) -> None:
+    with pytest.raises(typer.BadParameter, match="is no length"):
+        options.seconds(written, "x")
 
 
 def test_columns_are_aligned_and_empty_ones_left_out() -> None:

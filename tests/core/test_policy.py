@@ -225,9 +225,17 @@ def test_a_change_is_made_to_the_policy_there_is() -> None:
 
 @pytest.mark.parametrize(
     ("written", "milliseconds"),
-    [(0, 0), (90, 90_000), ("90s", 90_000), ("15m", 15 * MINUTE), ("24h", 24 * HOUR), ("2d", 48 * HOUR)],
+    [
+        (0, 0),
+        (90, 90_000),
+        ("90s", 90_000),
+        ("15m", 15 * MINUTE),
+        ("24h", 24 * HOUR),
+        ("2d", 48 * HOUR),
+        ("1h30m", 90 * MINUTE),
+    ],
 )
-def test_lengths_are_whole_seconds_or_a_number_with_a_unit(written: object, milliseconds: int) -> None:
+def test_lengths_are_whole_seconds_or_numbers_with_their_units(written: object, milliseconds: int) -> None:
     assert length(written) == milliseconds
 
 
@@ -240,7 +248,9 @@ def test_lengths_are_whole_seconds_or_a_number_with_a_unit(written: object, mill
         "15 m",
         "-15m",
         "1.5h",
-        "1h30m",
+        "1h 30m",
+        "1h30",
+        "h30m",
         "15M",
         "١٥m",
         1.5,
@@ -249,6 +259,7 @@ def test_lengths_are_whole_seconds_or_a_number_with_a_unit(written: object, mill
         -1,
         10**12,
         "999999999d",
+        "1d1d1d1d1d",
         [],
     ],
 )

@@ -218,6 +218,14 @@ def test_every_field_of_a_policy_can_be_said() -> None:
     assert set(PolicyBody.__struct_fields__) - {"preset"} == {field.name for field in fields(Policy)}
 
 
+def test_a_length_may_have_several_units(admin: Client) -> None:
+    body = {"key": "long", "quotas": [{"key": "main", "size": 1}], "policy": {"hold_window": "1h30m"}}
+    body["policy"]["hold_lifetime_max"] = "2h"
+    assert admin.ask("POST", "/v1/pools", body, expect=201)["policy"]["hold_window"] == 5400
+    body["policy"]["hold_window"] = "1h30"
+    assert admin.ask("POST", "/v1/pools", body, expect=422)["field"] == "policy.hold_window"
+
+
 # More than may be read in one piece, several times over.
 FAR_TOO_MUCH = 64 * HEAD_MAX
 ENDLESS = {

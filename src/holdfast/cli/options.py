@@ -137,10 +137,12 @@ def seconds(text: str | None, option: str) -> int | None:
     """A length: 90s, 15m, 24h, 2d, 1h30m."""
     if text is None:
         return None
-    parts = re.findall(r"([0-9]{1,9})([smhd])", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    from holdfast.core.policy import seconds_of
+
+    found = seconds_of(text)
+    if found is None:
         raise bad(option, f"{text!r} is no length, such as 90s, 15m, 24h or 1h30m.")
-    return sum(int(number) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[unit] for number, unit in parts)
+    return found
 
 
 def price(text: str | None) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ COUNT_MAX: Final = 1_000_000
 _MINUTE: Final = 60_000
 _HOUR: Final = 60 * _MINUTE
 LENGTH_MAX: Final = 10 * 366 * 24 * _HOUR
+UNITS_S: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def _field(kind: str, default: Any, right: Callable[[Any], bool], wanted: str) -> Any:
@@ -174,7 +175,7 @@ def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
             value = length(value)
             if value is None:
                 return _wrong(
-                    name, f"{name} must be a length: whole seconds, or text such as '15m' or '24h'."
+                    name, f"{name} must be a length: whole seconds, or text such as '15m' or '1h30m'."
                 )
         if name == "priority_rules" and isinstance(value, list):
             value = tuple(value)
@@ -191,16 +192,19 @@ def _wrong(name: str, sentence: str) -> Refusal:
 
 
 def length(value: object) -> int | None:
-    """Whole seconds or text such as '90s', '15m', '24h', '2d', in milliseconds; None if it is neither."""
+    """Whole seconds or text such as '15m' or '1h30m', in milliseconds; None if it is neither."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, int):
-        seconds = value
-    elif isinstance(value, str) and (found := re.fullmatch(r"([0-9]{1,9})(s|m|h|d)", value)):
-        seconds = int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
-    else:
+    seconds = value if isinstance(value, int) else seconds_of(value)
+    return seconds * 1000 if seconds is not None and 0 <= seconds * 1000 <= LENGTH_MAX else None
+
+
+def seconds_of(text: object) -> int | None:
+    """How many seconds '90s', '15m', '24h', '2d' or '1h30m' are; None if it is no such text."""
+    if not isinstance(text, str) or not re.fullmatch(r"([0-9]{1,9}[smhd]){1,4}", text):
         return None
-    return seconds * 1000 if 0 <= seconds * 1000 <= LENGTH_MAX else None
+    parts = re.findall(r"([0-9]+)([smhd])", text)
+    return sum(int(number) * UNITS_S[unit] for number, unit in parts)
 
 
 def quiet_hours(text: object) -> tuple[str, str] | None:

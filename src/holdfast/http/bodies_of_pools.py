@@ -12,8 +12,8 @@ from holdfast.http.operations import Body
 Whole = Annotated[int, Meta(ge=0, le=10_000_000)]
 Name = Annotated[str, Meta(max_length=500)]
 Moment = Annotated[datetime, Meta(tz=True)]
-Length = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern="^[0-9]{1,9}[smhd]$")]
-"""Whole seconds, or a text such as 15m or 24h."""
+Length = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern="^([0-9]{1,9}[smhd]){1,4}$")]
+"""Whole seconds, or a text such as 15m or 1h30m."""
 _TIME: Final = "([01][0-9]|2[0-3]):[0-5][0-9]"
 TimesOfDay = Annotated[str, Meta(pattern=f"^{_TIME}-{_TIME}$")]
 """From when until when, such as 22:00-07:30."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from holdfast.core.model import Instant, Length, Price, Wants
+from holdfast.core.policy import UNITS_S, seconds_of
 from holdfast.testing.world import START_AT
 
 _DAY: Final = 86_400_000
@@ -28,8 +29,6 @@ _COMPARISONS: Final[Mapping[str, str]] = {
     "!=": "is",
 }
 _DATES: Final[Mapping[str, str]] = {">": "after", "<": "before"}
-_PART: Final = re.compile(r"([0-9]+)([smhd])")
-_S: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def value(text: str) -> Any:
@@ -41,10 +40,10 @@ def value(text: str) -> Any:
 
 def length(text: str) -> Length:
     """90s, 10m, 1h30m, 2d in milliseconds."""
-    parts = _PART.findall(text)
-    if not parts or "".join(map("".join, parts)) != text:
+    seconds = seconds_of(text)
+    if seconds is None:
         raise ValueError(f"{text!r} is no length such as 90s, 10m, 1h30m or 2d")
-    return sum(int(count) * _S[unit] for count, unit in parts) * 1000
+    return seconds * 1000
 
 
 def instant(text: str, now: Instant) -> Instant:
@@ -69,7 +68,7 @@ def shown(span: Length) -> str:
     """A length as it is written."""
     left, text = abs(span) // 1000, ""
     for unit in ("h", "m", "s"):
-        count, left = divmod(left, _S[unit])
+        count, left = divmod(left, UNITS_S[unit])
         text += f"{count}{unit}" if count else ""
     return ("-" if span < 0 else "") + (text or "0s")
 
