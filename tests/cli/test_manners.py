@@ -121,6 +121,20 @@ def test_options_for_all_can_be_said_before_the_command_too(
     assert units.stdout == "[]\n"
 
 
+@pytest.mark.parametrize("group", ["key", "staff", "message", "webhook", "staff-contact"])
+def test_every_group_takes_them_before_its_command(cli: Cli, group: str) -> None:
+    cli("migrate")
+    rest = ("dead",) if group == "message" else ("list",)
+    assert cli(group, "--database", cli.url, "--json", *rest) == "[]"
+
+
+def test_no_group_is_left_out() -> None:
+    whole: Any = typer.main.get_command(app)
+    groups = [it for it in whole.commands.values() if hasattr(it, "commands")]
+    assert len(groups) > 8
+    assert all({"database", "as_json"} <= {param.name for param in it.params} for it in groups)
+
+
 def test_a_database_that_is_not_there_says_how_to_make_it(holdfast: Command, tmp_path: Any) -> None:
     said = holdfast("--database", f"sqlite:///{tmp_path}/none.db", "pool", "list").stderr
     assert "holdfast pool create makes it with its first pool" in said

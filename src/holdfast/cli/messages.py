@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli import desk, options
-from holdfast.cli.options import Database, Json, Pool, Staff, examples
+from holdfast.cli.options import By, Database, Json, Pool, examples
 from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.library import Holdfast
 
 app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="What was told, dead letters, and the wording.",
@@ -146,7 +147,7 @@ def replay(
 
 
 @app.command(epilog=examples("holdfast message dismiss p0c3k9m2v7h1zq-12-0 --staff Olga"))
-def dismiss(message: Message, staff: Staff = None, database: Database = None, as_json: Json = False) -> None:
+def dismiss(message: Message, staff: By = None, database: Database = None, as_json: Json = False) -> None:
     """Put a dead letter away; it can still be replayed."""
 
     async def said(hf: Holdfast, it: records.MessageFate) -> str:
@@ -200,7 +201,7 @@ def say(
         str | None, typer.Argument(metavar="TEXT", help="Your words; without them, Holdfast's come back.")
     ] = None,
     language: Language = "en",
-    staff: Staff = None,
+    staff: By = None,
     database: Database = None,
     as_json: Json = False,
 ) -> None:

@@ -53,6 +53,12 @@ Staff = Annotated[
     str | None,
     typer.Option("--staff", metavar="NAME", help="Act as this member of staff; the log keeps the name."),
 ]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--staff", metavar="NAME", help="The member of staff who does it; the name is kept with it."
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would happen and who would be told; change nothing.")
 ]

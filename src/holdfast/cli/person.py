@@ -24,7 +24,10 @@ app = typer.Typer(
 )
 
 Party = Annotated[
-    str, typer.Argument(metavar="PARTY", help="The id that the person has booked with, over all pools.")
+    str,
+    typer.Argument(
+        metavar="PARTY", help="The id that the person has booked with, over all pools of the org default."
+    ),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -45,14 +45,9 @@ OpensAt = Annotated[
 ]
 ClosesAt = Annotated[str | None, typer.Option("--closes-at", metavar="TIME", help="Nobody can book after.")]
 StartsAt = Annotated[str | None, typer.Option("--starts-at", metavar="TIME", help="When it all begins.")]
-TimeZone = Annotated[
-    str | None,
-    typer.Option(
-        "--time-zone",
-        metavar="ZONE",
-        help="Where it is, such as Europe/Berlin. Times without an offset are meant there.  [default: UTC]",
-    ),
-]
+_ZONE: Final = "Where it is, such as Europe/Berlin. Times without an offset are meant there."
+NewZone = Annotated[str | None, typer.Option("--time-zone", metavar="ZONE", help=f"{_ZONE}  [default: UTC]")]
+TimeZone = Annotated[str | None, typer.Option("--time-zone", metavar="ZONE", help=_ZONE)]
 Price = Annotated[str | None, typer.Option("--price", metavar="PRICE", help="Per seat, such as 150.00EUR.")]
 Rules = Annotated[
     list[str] | None,
@@ -67,10 +62,9 @@ Questions = Annotated[
         " kinds are text, choice (with choices), checkbox and number (with min, max). Repeatable.",
     ),
 ]
-Page = Annotated[
-    bool | None,
-    typer.Option("--page/--no-page", help="Whether people can sign up at /p/KEY.  [default: page]"),
-]
+_PAGE: Final = "Whether people can sign up at /p/KEY."
+NewPage = Annotated[bool | None, typer.Option("--page/--no-page", help=f"{_PAGE}  [default: page]")]
+Page = Annotated[bool | None, typer.Option("--page/--no-page", help=_PAGE)]
 
 
 def register(parent: typer.Typer) -> None:
@@ -112,10 +106,10 @@ def create(
     opens_at: OpensAt = None,
     closes_at: ClosesAt = None,
     starts_at: StartsAt = None,
-    time_zone: TimeZone = None,
+    time_zone: NewZone = None,
     price: Price = None,
     question: Questions = None,
-    page: Page = None,
+    page: NewPage = None,
     file: Annotated[
         Path | None,
         typer.Option("--file", metavar="FILE", help="More of it, as the JSON object that programs send."),
@@ -304,7 +298,9 @@ def _status(name: str, status: str, promise: str) -> Callable[..., None]:
 
 _status("open", "open", "Open a pool again. What is free goes to the line at once.")
 _status(
-    "pause", "paused", "Pause a pool. Nobody can book or is offered anything; everyone keeps their place."
+    "pause",
+    "paused",
+    "Pause a pool. Only staff can book, nothing is offered by itself; everyone keeps their place.",
 )
 _status("close", "closed", "Close a pool. The line ends and each is told; who has a seat keeps it.")
 _status("cancel", "cancelled", "Cancel a pool. Every booking ends, and each is told.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import desk
+from holdfast.cli import desk, options
 from holdfast.cli.options import Database, Json, Limit, examples
 from holdfast.cli.words import clean, columns, count
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from holdfast.records import MessageFate, StaffContact, Webhook, WebhookDelivery, WebhookTest
 
 webhook_app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Tell programs of messages, by signed webhooks.",
     epilog=examples("holdfast webhook add https://example.org/holdfast --kind offer"),
 )
 contact_app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Tell staff what needs them.",

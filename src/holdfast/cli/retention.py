@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from holdfast.cli import desk, options
-from holdfast.cli.options import Database, Json, Staff, examples
+from holdfast.cli.options import By, Database, Json, examples
 from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def set_retention(
         str | None, typer.Option("--messages", metavar="DAYS", help=f"What messages said: {_LENGTH}.")
     ] = None,
     org: Org = "default",
-    staff: Staff = None,
+    staff: By = None,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
@@ -107,7 +107,7 @@ def prune(
         typer.Option(
             "--older-than",
             metavar="LENGTH",
-            help="Over for so long (90d, 24h at least), whatever policies say.",
+            help="Over for so long (90d, 24h at least), whatever policies say; of the org default.",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; change nothing.")] = False,
@@ -116,11 +116,11 @@ def prune(
 ) -> None:
     """Forget names and contacts of what is long over.
 
-    Without a length, what the policy of each org says (see holdfast retention); holdfast serve does that
-    every day. A booking is over when it has ended, or when what it is for has begun. Its row stays, without
-    the person's name, contacts and answers; the id that they booked with stays, for the log tells of it (see
-    holdfast person erase). Messages that were dealt with lose what they say; with a length, old idempotency
-    keys go, too.
+    Without a length, of every org what its policy says (see holdfast retention); holdfast serve does that
+    every day. With one, of the org default alone. A booking is over when it has ended, or when what it is for
+    has begun. Its row stays, without the person's name, contacts and answers; the id that they booked with
+    stays, for the log tells of it (see holdfast person erase). Messages that were dealt with lose what they
+    say; with a length, old idempotency keys of all orgs go, too.
     """
     age = options.seconds(older_than, "--older-than") if older_than is not None else None
 

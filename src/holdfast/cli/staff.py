@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import desk
+from holdfast.cli import desk, options
 from holdfast.cli.options import Database, Json, examples
 from holdfast.cli.words import clean, columns, count
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.library import Holdfast
 
 app = typer.Typer(
+    callback=options.common,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Members of staff, who sign in.",
