@@ -1,7 +1,8 @@
 """The page: each row with what was shown, on what, by which test, and what the control showed.
 
 A row is proved if every part of it was shown on the running service, over every database that matters, if
-all of its tests and drills ended well, and if a control showed what happens without the protection.
+all of its tests and drills ended well, and if a control showed what happens without the protection, where
+there is one that can be taken away.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ by hand: a test says what it shows, `python3 dev.py guarantees` runs it, and thi
 
 - **On the service** means that a real `holdfast serve` was asked over HTTP meanwhile: that was seen, not claimed.
 - **In process** is the same code without HTTP, where a fault can be put at one exact place.
-- A **control** takes the protection away and sees the harm done: so one knows that a test would notice.
+- A **control** takes the protection away and sees the harm done, so one knows that a test would notice. Where a thing is
+  simply refused, there is nothing to take away, and the row says so.
 - A **drill** is too long for the tests, and is run by hand.
 
-A row that misses a part, a database or a control, or whose tests did not all pass, says here **not proved**, and
+A row that misses a part, a database or its control, or whose tests did not all pass, says here **not proved**, and
 why. How the rest is defended is in [who attacks what](concepts/threats.md) and [OWASP's list](concepts/asvs.md);
 what is promised, in [eight promises](concepts/promises.md).
 """  # noqa: E501
@@ -133,6 +135,8 @@ def _section(case: Case) -> Iterator[str]:
         yield f"*Control*, without {row.protection}:\n"
         yield from (_shown(case, mark) for mark in case.marks if mark.control)
         yield ""
+    else:
+        yield "*Control*: none, there is nothing to take away.\n"
     for drill in case.drills:
         yield f"*Drill*: [`{drill.command}`](#drill-{drill.drill}), {drill.outcome} on {drill.date}.\n"
 
@@ -140,12 +144,12 @@ def _section(case: Case) -> Iterator[str]:
 def _shown(case: Case, mark: Mark) -> str:
     ran = case.ran(mark)
     name = mark.test.rpartition("::")[2]
-    link = f"[`{name}`](../{mark.test.partition('::')[0]})"
+    test = f"`{name}` in `{mark.test.partition('::')[0]}`"
     where = _over("on the service", ran.services) if ran.services else _over("in process", ran.databases)
     count = "" if ran.runs == 1 else f", {ran.runs} runs"
     if not ran.good:
         count = f", **{ran.passed} of {ran.runs} passed**"
-    return f"- {mark.shows} <br>{link}: {where}{count}"
+    return f"- {mark.shows} <br>{test}: {where}{count}"
 
 
 def _over(what: str, databases: list[str]) -> str:

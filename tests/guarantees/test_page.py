@@ -62,7 +62,7 @@ def test_a_row_with_all_its_evidence_is_proved() -> None:
     assert missing(drills=(DRILL,)) == ""
     shown = page(cases([ROW], MARKS, RESULTS, [DRILL]), RESULTS, [DRILL])
     assert "1 of 1 rows are proved" in shown
-    assert "It was put out. <br>[`test_out`](../tests/a.py): on the service, SQLite and PostgreSQL" in shown
+    assert "It was put out. <br>`test_out` in `tests/a.py`: on the service, SQLite and PostgreSQL" in shown
     assert "*Drill*: [`dev.py fire`](#drill-fire), passed on 2026-11-15." in shown
     assert "| fires | 1,000 |" in shown
     assert "not proved" not in shown.partition("| proved |")[2]
@@ -77,6 +77,14 @@ def test_a_row_that_misses_something_says_what() -> None:
     one = with_ran("test_told", Ran(DATE, 1, 1, ["sqlite"], ["sqlite"]))
     assert missing(results=one) == "nothing shows `fire.told` over PostgreSQL"
     assert missing(drills=(replace(DRILL, outcome="failed"),)) == "the drill `fire` failed"
+
+
+def test_a_row_without_a_control_says_that_there_is_nothing_to_take_away() -> None:
+    bare = replace(ROW, protection="")
+    shown = page(cases([bare], MARKS[:2], RESULTS, []), RESULTS, [])
+    assert "1 of 1 rows are proved" in shown
+    assert "*Control*: none, there is nothing to take away." in shown
+    assert "Control*: none" not in page(cases([ROW], MARKS, RESULTS, []), RESULTS, [])
 
 
 def test_a_row_whose_tests_did_not_all_pass_is_shown_as_not_proved() -> None:
