@@ -6,7 +6,8 @@ import re
 
 from holdfast.http.metrics import Metrics
 from holdfast.http.settings import Settings
-from holdfast.store.postgres import connections, readers
+from holdfast.store.postgres import connections
+from holdfast.store.postgres.store import CONNECTIONS_MAX
 from tests.deploy import looking
 
 PAGE = (looking.ROOT / "docs/howto/production.md").read_text(encoding="utf-8")
@@ -33,8 +34,8 @@ def test_what_postgres_is_told_is_what_the_page_says() -> None:
     assert f"| `default_transaction_isolation` | {told['default_transaction_isolation']} |" in PAGE
     deadlines = f"{connections.CONNECT_S:.0f} s to connect, {connections.ANSWER_S:.0f} s to answer"
     assert f"| deadlines | {deadlines} |" in PAGE
-    # One writes, one reads for it, one listens.
-    assert f"Up to {readers._READERS_MAX + 3} for each node" in PAGE
+    assert f"Up to {CONNECTIONS_MAX} for each node" in PAGE
+    assert all(f"`{name}`" in PAGE for name in connections.PLANS)
     assert f"(`HOLDFAST_GRACEFUL_STOP_S`, {Settings(database='').graceful_stop_s})" in PAGE
 
 

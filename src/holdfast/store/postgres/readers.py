@@ -24,7 +24,7 @@ from holdfast.store.postgres.connections import (
     open_connection,
 )
 
-_READERS_MAX: Final = 8
+READERS_MAX: Final = 8
 # Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
 _LONG_MAX: Final = 4
 _PAGE: Final = 1_000
@@ -45,7 +45,7 @@ class Readers:
         self._pool = await asyncpg.create_pool(
             self._url,
             min_size=0,
-            max_size=_READERS_MAX,
+            max_size=READERS_MAX,
             connect=_open_reader,
             connection_class=Connection,
             reset=_keep,

@@ -29,9 +29,11 @@ from holdfast.store.postgres.connections import (
     without_rows,
 )
 from holdfast.store.postgres.listening import Listening
-from holdfast.store.postgres.readers import PostgresReader, PostgresSnapshot, Readers
+from holdfast.store.postgres.readers import READERS_MAX, PostgresReader, PostgresSnapshot, Readers
 from holdfast.store.queries import load_migrations
 
+# The lane's and the one beside it, the scout's, the one that listens, and those for reads.
+CONNECTIONS_MAX: Final = 4 + READERS_MAX
 MIGRATION_LOCK: Final = 0x686F6C64
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
 # time until our own deadline: a machine that stands still for a moment shall fail nobody.
