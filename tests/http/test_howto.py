@@ -6,8 +6,13 @@ import json
 import os
 import re
 import subprocess
+from inspect import signature
 from pathlib import Path
 
+from holdfast.client.asking import Asking
+from holdfast.http.bodies import BODY_MAX, DEPTH_MAX
+from holdfast.http.pools import LARGE
+from holdfast.keeping.imports import ROWS_MAX, TEXT_MAX
 from tests.http.server import Client, Server
 
 GUIDE = (Path(__file__).parents[2] / "docs/howto/http.md").read_text(encoding="utf-8")
@@ -54,6 +59,24 @@ def test_the_readme_leads_to_a_claimed_offer(server: Server, admin: Client) -> N
 def test_a_guide_that_is_wrong_would_be_noticed(server: Server, admin: Client) -> None:
     wrong = GUIDE.replace('"key": "', '"key": "again-').replace("# → again-", "# → ")
     assert run(server, admin, wrong).returncode == 9
+
+
+def test_the_service_is_started_as_the_walks_need_it() -> None:
+    assert "/v1/clock" in GUIDE
+    assert "$ holdfast serve --test-clock --database sqlite:///seats.db" in GUIDE
+
+
+def test_how_much_may_be_sent_is_as_the_guide_says() -> None:
+    assert (BODY_MAX, LARGE, TEXT_MAX, ROWS_MAX) == (64 * 1024, 1024 * 1024, 20_000_000, 100_000)
+    assert "up to 64 KiB, up to 1 MiB where pools" in GUIDE
+    assert "a CSV up to 20 million bytes" in GUIDE
+    assert f"at most {ROWS_MAX:,} rows, JSON at most {DEPTH_MAX} levels" in GUIDE
+
+
+def test_how_long_the_client_tries_is_as_the_guide_says() -> None:
+    defaults = signature(Asking).parameters
+    assert (defaults["tries_max"].default, defaults["timeout_s"].default) == (6, 15.0)
+    assert "six tries in all (`tries_max`), each of up to 15 s (`timeout_s`)" in GUIDE
 
 
 def test_every_setting_is_in_the_guide() -> None:
