@@ -1,6 +1,6 @@
 """A class with a waitlist in a FastAPI app, on the library: there is no service to run beside it.
 
-pip install holdfast fastapi uvicorn
+pip install .. fastapi uvicorn        # here, in a clone
 uvicorn fastapi_app:app
 """
 

@@ -1,7 +1,8 @@
 """A class with a waitlist in a Flask app, on the library: no event loop, any number of threads.
 
-pip install holdfast flask
-flask --app flask_app run
+pip install .. flask                            # here, in a clone
+flask --app flask_app run --port 8000
+holdfast outbox --database sqlite:///yoga.db    # beside it: without an event loop, nobody sends messages here
 """
 
 import atexit

@@ -1,7 +1,10 @@
 """A seat, a line, an offer, and why: the library in a plain script.
 
-pip install holdfast
+pip install ..        # here, in a clone
 python script.py
+
+It makes `script.db`. A second run is refused, for the pool is there: remove it, or name another
+(`python script.py sqlite:///other.db`).
 """
 
 import sys

@@ -3,6 +3,8 @@
 pip install standardwebhooks
 python webhook_receiver.py whsec_… 9000        # the secret that `holdfast webhook add` has printed
 
+On one machine, Holdfast must be let: HOLDFAST_WEBHOOKS_TO_PRIVATE=yes, for `webhook add` and where it sends.
+
 It needs no Holdfast itself. The proof is `webhook-signature`: it is made of the id, the time and the very
 bytes of the body, with a secret that only the two of us know. So a body that was changed, another sender and
 an old message that somebody sends again are all refused.

@@ -1,6 +1,6 @@
 """OpenTelemetry, for whoever has it: spans for requests, commands, commits and deliveries.
 
-    pip install 'holdfast[otel]'
+    pip install '.[otel]'    # in a clone
 
 Nothing of it is imported until it is asked for: by a program that calls `trace`, or by the service where the
 environment says where traces go. A span has names, kinds, counts and codes; never a key, a token, a path or
@@ -57,7 +57,7 @@ def from_environment() -> Tracing | None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
-        log.warning("traces are asked for and OpenTelemetry is not there: pip install 'holdfast[otel]'")
+        log.warning("traces are asked for and OpenTelemetry is not there: in a clone, pip install '.[otel]'")
         return None
     name = os.environ.get("OTEL_SERVICE_NAME") or "holdfast"
     provider = TracerProvider(resource=Resource.create({"service.name": name}))

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,10 @@ def systemd_version() -> int:
         return 0
     found = re.match(r"systemd (\d+)", systemd("--version").stdout)
     return int(found[1]) if found else 0
+
+
+def test_what_the_commands_of_a_developer_need_is_in_the_source_distribution() -> None:
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    packed = {name.strip("/") for name in said["hatch"]["build"]["targets"]["sdist"]["include"]}
+    assert {*said["mypy"]["files"], *said["pytest"]["ini_options"]["testpaths"]} <= packed
+    assert {"bench", "docs", "deploy", "requirements", "zensical.toml"} <= packed

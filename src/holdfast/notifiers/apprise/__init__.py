@@ -1,4 +1,4 @@
-"""Chat and a hundred other services, through Apprise: `pip install holdfast[apprise]`. For staff."""
+"""Chat and a hundred other services, through Apprise: `pip install '.[apprise]'` in a clone. For staff."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AppriseNotifier:
         try:
             import apprise
         except ImportError as error:
-            raise Temporary("Apprise is not installed: pip install holdfast[apprise]") from error
+            raise Temporary("Apprise is not installed: in a clone, pip install '.[apprise]'") from error
         # Of a text Apprise would make several addresses; this is one, or none.
         told = apprise.Apprise.instantiate(message.address)
         if told is None:
