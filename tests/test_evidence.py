@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.verify.promises import PROMISES
+
 TESTS = Path(__file__).parent
 CONCEPTS = TESTS.parent / "docs" / "concepts"
 PAGES = ["threats.md", "asvs.md"]
@@ -63,3 +65,13 @@ def test_a_claim_without_evidence_would_be_noticed() -> None:
         "nowhere.py::test_it",
     ]
     assert rows("| a | proved by |\n|---|---|\n| b | nothing |\n", "proved by") == [["b", "nothing"]]
+
+
+def test_every_promise_that_verify_names_is_on_its_page() -> None:
+    page = (CONCEPTS / "promises.md").read_text(encoding="utf-8")
+    sources = (TESTS.parent / "src" / "holdfast" / "verify").glob("*.py")
+    code = "".join(path.read_text(encoding="utf-8") for path in sources)
+    compared = ["nothing_lost", "log_tells_all", "told_once"]
+    assert set(re.findall(r'add\(\s*"(\w+)"', code)) <= {*PROMISES, *compared}
+    assert all(f'"{name}"' in code for name in compared)
+    assert [name for name in [*PROMISES, *compared] if f"| `{name}` |" not in page] == []
