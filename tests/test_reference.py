@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
+from holdfast.http.settings import Settings
+from holdfast.outbox import MessageSettings
+from testbed import settings_reference
 from testbed.reference import PAGES
+from testbed.settings_reference import variable
 
 ROOT = Path(__file__).parent.parent
 
@@ -12,3 +21,29 @@ ROOT = Path(__file__).parent.parent
 def test_generated_pages_are_current() -> None:
     stale = [name for name, write in PAGES.items() if (ROOT / name).read_text() != write()]
     assert stale == [], "run `python3 dev.py docs`"
+
+
+def settings_that_are_read() -> set[str]:
+    """Every name of a setting in the source, and those that are made from the names of fields."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    named = {name for source in sources for name in re.findall(r"\bHOLDFAST_[A-Z][A-Z_]*[A-Z]\b", source)}
+    return named | {variable(it.name) for kind in (Settings, MessageSettings) for it in fields(kind)}
+
+
+def settings_on(page: str) -> list[str]:
+    return re.findall(r"^\| `(HOLDFAST_[A-Z_]+)` \|", page, re.MULTILINE)
+
+
+def test_every_setting_that_is_read_stands_on_the_page_once() -> None:
+    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+    assert sorted(settings_on(page)) == sorted(settings_that_are_read())
+
+
+def test_a_setting_that_nobody_explains_or_files_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings_reference, "SECTIONS", {"The database": ("database",)})
+    with pytest.raises(AssertionError, match="these settings belong to no section: secret, host"):
+        settings_reference.settings_reference()
+    read = inspect.getsource
+    monkeypatch.setattr(inspect, "getsource", lambda it: read(it).replace('"""The port to listen at."""', ""))
+    with pytest.raises(KeyError, match="port"):
+        settings_reference.meanings()

@@ -13,7 +13,10 @@ from holdfast.store.sqlite.store import SqliteStore, path_of
 from holdfast.tokens import new_secret
 
 DATABASE_VARIABLE: Final = "HOLDFAST_DATABASE_URL"
+"""The database: `sqlite:///file.db` or `postgresql://…`."""
 SECRET_VARIABLE: Final = "HOLDFAST_SECRET"  # noqa: S105  # the name of a setting, not a secret
+"""What links, webhook secrets and CSRF tokens are made from, the same on every node; changing it ends them
+all. Unless it is set, Holdfast makes one and keeps it: beside a SQLite file, or in PostgreSQL."""
 DEFAULT_DATABASE: Final = "sqlite:///holdfast.db"
 _YES: Final = ("1", "true", "yes")
 _NO: Final = ("0", "false", "no")

@@ -14,53 +14,75 @@ _PREFIX: Final = "HOLDFAST_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the service needs to know. A limit of 0 is none."""
+    """What the service needs to know. The sentences are those of docs/reference/settings.md."""
 
     database: str
     host: str = "127.0.0.1"
+    """The address to listen at."""
     port: int = 8000
+    """The port to listen at."""
     share_port: bool = False
     """Whether other processes of the service may listen at the same port, on PostgreSQL."""
     test_clock: bool = False
+    """For tests only: time stands still until `POST /v1/clock` moves it."""
     rate_per_key: int = 20_000
+    """How many requests a second one key may make in the long run; 0 is no limit."""
     burst_per_key: int = 40_000
+    """How many requests one key may make at once, after a rest."""
     rate_per_address: int = 100
+    """How many requests a second one address may make with a public key; 0 is no limit."""
     burst_per_address: int = 500
+    """How many requests one address may make at once with a public key, after a rest."""
     holds_per_address_max: int = 20
+    """How many live holds public keys may make for one address, over all nodes; up to 1000, 0 is no limit."""
     holds_per_party_max: int = 10
+    """How many they may make for one party, over all nodes; up to 1000, 0 is no limit."""
     commands_max: int = 4_000
-    """How many commands may wait at once, three quarters of them for one pool; others hear 503 at once."""
+    """How many commands may wait at once, three quarters of them for one pool; who comes then hears 503 at
+    once, and when to ask again. 0 is no limit."""
     streams_max: int = 1_000
+    """How many streams of changes may be open at once."""
     page_streams_max: int = 2_000
+    """How many pages may be kept up to date at once."""
     page_streams_per_address_max: int = 50
+    """How many of these may be open from one address."""
     stream_patience_s: int = 20
+    """For how many seconds a stream waits for a client that takes nothing."""
     graceful_stop_s: int = 10
+    """For how many seconds a stop waits for what was accepted."""
     session_idle_s: int = 12 * 3600
-    """For how long a member stays signed in without doing anything."""
+    """For how many seconds a member stays signed in without doing anything."""
     session_max_s: int = 7 * 24 * 3600
-    """For how long at all."""
+    """For how many seconds a member stays signed in at all."""
     base_url: str = ""
-    """Where the service is for others, as in links; with an https address, cookies go over https alone."""
+    """Where others find the service: in links of messages, for passkeys (which need a name, and https unless
+    it is `localhost`) and for providers. With an https address, cookies go over https alone. Unless it is
+    set, that is where `holdfast serve` listens; for `holdfast outbox` and in programs
+    `http://127.0.0.1:8000`."""
     log_level: str = "info"
+    """`debug`, `info` (a line for each request), `warning` or `error`."""
     pages: bool = True
-    """Whether people can sign up at the pages of pools; links in messages work in any case."""
+    """Whether people can sign up at `/p/…`; what messages link to is there in any case."""
     origins: str = ""
-    """Origins of web sites whose scripts may ask, with commas between them."""
+    """Web sites whose scripts may ask with a public key: `https://www.example.org`, with commas between."""
     proxies: str = ""
-    """Addresses of proxies whose X-Forwarded-For is believed, with commas between them."""
+    """Addresses or networks of proxies whose `X-Forwarded-For` is believed, with commas between."""
     oidc_issuer: str = ""
-    """The identity provider that members may sign in with, by OpenID Connect; without one, none."""
+    """The provider that members may sign in with, by OpenID Connect: `https://id.example.org`."""
     oidc_client_id: str = ""
+    """What the provider knows the service by."""
     oidc_client_secret: str = field(default="", repr=False)
+    """What it proves itself by there; a client without a secret proves itself by PKCE alone."""
     oidc_org: str = "default"
     """Of which org those are a member who come from there."""
     oidc_claim: str = "email"
-    """What says who they are: `email` is a member's e-mail, any other claim their name."""
+    """What finds the member: `email`, or another claim, which is held against members' names."""
     oidc_trust_email: bool = False
-    """Whether an e-mail is theirs of which the provider does not say whether it was verified."""
+    """Whether an e-mail counts of which the provider does not say whether it was verified."""
     oidc_new_members: str = ""
-    """The role of who is not a member yet, `staff` or `read`; without one they stay outside."""
+    """The role of who is no member yet: `staff` or `read`; unless it is set, they stay outside."""
     oidc_button: str = ""
+    """What the provider is called on the button; unless it is set, its host."""
     oidc_to_private: bool = False
     """Whether the provider may be at a private address, and without https."""
 

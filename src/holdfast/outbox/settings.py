@@ -29,17 +29,32 @@ def webhooks_to_private(environment: Mapping[str, str] | None = None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageSettings:
-    """Each is an environment variable: `base_url` is HOLDFAST_BASE_URL, and so on."""
+    """Each is an environment variable: `base_url` is HOLDFAST_BASE_URL, and so on.
 
+    The sentences are those of docs/reference/settings.md.
+    """
+
+    # What it means stands with the settings of the service, which has it, too.
     base_url: str = "http://127.0.0.1:8000"
     smtp_url: str = ""
+    """The mail server: `smtp://user:password@host:587` (STARTTLS) or `smtps://…`; at the end `?tls=required`,
+    `if_offered` or `none`. Unless it is set, there is no e-mail."""
     mail_from: str = ""
+    """The sender of e-mails: `Seats <seats@example.org>`."""
     sms_url: str = ""
+    """The text service, of Twilio's shape: `https://SID:TOKEN@host`. Unless it is set, there are no texts;
+    without either, what people would be told goes to the log."""
     sms_from: str = ""
+    """The sender of texts: a number or a name."""
     sms_region: str = ""
+    """The country of numbers without one, such as `FI`."""
     locale: str = "en"
+    """The language of those who have not said theirs: `en`, `fi` or `de`."""
     webhooks_to_private: bool = False
+    """Whether webhooks may go to private addresses and over plain http."""
     apprise_schemes: str = ""
+    """Schemes of Apprise that staff may be told by besides those of services with an address of their own,
+    such as `ntfys,mmosts`; `*` for all."""
 
     @classmethod
     def from_environment(
