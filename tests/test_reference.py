@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Holdfast
 from holdfast.http.settings import Settings
 from holdfast.outbox import MessageSettings
-from testbed import settings_reference
+from testbed import library_reference, settings_reference
 from testbed.reference import PAGES
 from testbed.settings_reference import variable
 
@@ -21,6 +22,16 @@ ROOT = Path(__file__).parent.parent
 def test_generated_pages_are_current() -> None:
     stale = [name for name, write in PAGES.items() if (ROOT / name).read_text() != write()]
     assert stale == [], "run `python3 dev.py docs`"
+
+
+def test_every_method_of_the_library_stands_on_its_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/reference/library.md").read_text(encoding="utf-8")
+    methods = page.partition("## What comes back")[0]
+    public = [name for name, it in inspect.getmembers(Holdfast, callable) if not name.startswith("_")]
+    assert sorted([*re.findall(r"^### (\w+)$", methods, re.MULTILINE), "submit"]) == sorted(public)
+    monkeypatch.setattr(Holdfast.claim, "__doc__", None)
+    with pytest.raises(AssertionError, match=r"PeopleCommands\.claim says nothing of itself"):
+        library_reference.library_reference()
 
 
 def settings_that_are_read() -> set[str]:

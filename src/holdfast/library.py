@@ -55,7 +55,12 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
         ticker: bool = True,
         migrate: bool = True,
     ) -> AsyncIterator[Holdfast]:
-        """Open a database, an empty one is set up. With a TestClock, time moves by `advance` alone."""
+        """Open a database, an empty one is set up. With a TestClock, time moves by `advance` alone.
+
+        Without a url it is the one that HOLDFAST_DATABASE_URL names, or sqlite:///holdfast.db. Without a
+        ticker nothing happens by itself: whoever opens it calls `tick`. `migrate=False` leaves the schema
+        alone and raises SchemaUnknown if it is not of this version.
+        """
         address = database_url(url)
         store, clock = make_store(address), clock or SystemClock()
         await store.open()

@@ -23,6 +23,7 @@ class Lookups(Door):
     """The reads."""
 
     async def pool(self, pool: str) -> PoolState | Refusal:
+        """A pool by its key or id: its rules, and how full it is."""
         pool_id = await self._pool_id(pool)
         return unknown("pool", pool) if pool_id is None else await self.reads.pool(pool_id)
 
@@ -105,6 +106,7 @@ class Lookups(Door):
         return await self._read(pool, lambda i: self.reads.line(i, after, limit), after=after, limit=limit)
 
     async def position(self, booking: str) -> int | Refusal | None:
+        """Where a booking stands in line: 1 is next. Of one that has left it, the last one that it had."""
         key = await self.reads.booking_key(booking, self.org)
         if isinstance(key, Refusal):
             return key

@@ -32,7 +32,13 @@ class StaffCommands(Door):
         idempotency_key: str | None = None,
         **fields: Any,
     ) -> PoolState | Refusal:
-        """Make a pool. `quotas` is a mapping of key to size, or a list of objects; see the glossary."""
+        """Make a pool.
+
+        `quotas` is a mapping of key to size (None is unlimited) or to a list of labels, whose units it then
+        has; or a list of objects with key, title, size or units, and eligible (a condition). More fields:
+        title, opens_at, closes_at, starts_at, time_zone, price, open_size, questions, attributes, page and
+        status.
+        """
         try:
             if not inputs.KEY.fullmatch(inputs.text(key, "key", 100)):
                 raise inputs.Bad(
@@ -66,7 +72,10 @@ class StaffCommands(Door):
         idempotency_key: str | None = None,
         **fields: Any,
     ) -> PoolState | Outcome | Refusal:
-        """Change a pool's fields, or the sizes of its quotas by key. A dry run says who would move."""
+        """Change a pool's fields, its policy among them, or the sizes of its quotas by key.
+
+        What is not said stays. `status` is open, paused, closed or cancelled. A dry run says who would move.
+        """
         pool_id = await self._pool_id(pool)
         if pool_id is None:
             return unknown("pool", pool)
