@@ -42,7 +42,15 @@ def _sections(command: Any, name: str, parent: Any) -> Iterator[str]:
             yield from _sections(child, child_name, context)
 
 
-PAGES: dict[str, Callable[[], str]] = {}
+def decisions() -> str:
+    """Every record by its title, in order."""
+    paths = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
+    titles = [(path.name, path.read_text(encoding="utf-8").partition("\n")[0]) for path in paths]
+    opening = "# Decisions\n\nWhat was decided, why, and what was not chosen: a short record of each.\n"
+    return "\n".join([opening, *(f"- [{title.removeprefix('# ')}]({name})" for name, title in titles)]) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {"docs/decisions/index.md": decisions}
 if importlib.util.find_spec("holdfast.cli"):
     PAGES["docs/reference/cli.md"] = cli_reference
 if importlib.util.find_spec("holdfast.http"):
