@@ -60,7 +60,8 @@ class Door:
     async def dry_run(self, ask: Callable[[Self], Awaitable[object]]) -> Outcome | Refusal:
         """What any command would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.
 
-        The answer tells what would happen and who would be told; nothing is written.
+        The answer tells what would happen and who would be told; nothing is written. It is for commands about
+        pools, bookings and persons: wording, webhooks, contacts, origins and retention would be changed.
         """
         rehearsal = copy(self)
         rehearsal._rehearses = True
