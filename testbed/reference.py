@@ -46,7 +46,11 @@ def decisions() -> str:
     """Every record by its title, in order."""
     paths = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
     titles = [(path.name, path.read_text(encoding="utf-8").partition("\n")[0]) for path in paths]
-    opening = "# Decisions\n\nWhat was decided, why, and what was not chosen: a short record of each.\n"
+    opening = """# Decisions
+
+What was decided, why, and what was not chosen: a short record of each. A record is not rewritten
+when things change: a later one says so. Numbers that are missing were never used.
+"""
     return "\n".join([opening, *(f"- [{title.removeprefix('# ')}]({name})" for name, title in titles)]) + "\n"
 
 

@@ -75,24 +75,3 @@ def test_every_promise_that_verify_names_is_on_its_page() -> None:
     assert set(re.findall(r'add\(\s*"(\w+)"', code)) <= {*PROMISES, *compared}
     assert all(f'"{name}"' in code for name in compared)
     assert [name for name in [*PROMISES, *compared] if f"| `{name}` |" not in page] == []
-
-
-def test_every_decision_is_in_the_list_of_them_under_its_number() -> None:
-    folder = CONCEPTS.parent / "decisions"
-    records = sorted(folder.glob("0*.md"))
-    listed = re.findall(
-        r"^\| \[(\d+)\]\((\S+)\) \|", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert listed == [(str(int(path.name[:4])), path.name) for path in records]
-    for path in records:
-        assert path.read_text(encoding="utf-8").startswith(f"# {int(path.name[:4])}. "), path.name
-
-
-def test_no_link_of_the_documentation_leads_out_of_it() -> None:
-    """The site is built of docs/ alone."""
-    docs = CONCEPTS.parent
-    for page in docs.rglob("*.md"):
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            there = (page.parent / link).resolve()
-            assert there.is_relative_to(docs.resolve()), f"{page.name}: {link}"
-            assert there.exists(), f"{page.name}: {link}"

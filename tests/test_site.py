@@ -63,6 +63,19 @@ def test_no_link_leads_nowhere() -> None:
     assert dead_links(ROOT) == []
 
 
+def test_no_link_of_the_site_leads_out_of_it() -> None:
+    """It is built of docs/ alone."""
+    for page in DOCS.rglob("*.md"):
+        for target, _ in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+            there = (page.parent / target).resolve()
+            assert "://" in target or there.is_relative_to(DOCS), f"{page.name}: {target}"
+
+
+def test_every_decision_begins_with_its_number() -> None:
+    for path in (DOCS / "decisions").glob("0*.md"):
+        assert path.read_text(encoding="utf-8").startswith(f"# {int(path.name[:4])}. "), path.name
+
+
 def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/index.md").write_text("# Here it is\n[a](#here-it-is) [b](gone.md) `[c](code.md)`")
