@@ -19,11 +19,10 @@ from holdfast.core.model import Instant
 from holdfast.library import Holdfast
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, PoolState
-from holdfast.store.base import Row
 
 KEPT: Final = 24 * 3_600_000
 PAGE: Final = 100
-FORGET_MAX: Final = 1_000
+_NEWS_MAX: Final = 1_000
 # Who comes back after much has happened is told in pieces, so that nobody else has to wait for it.
 _ENTRIES_MAX: Final = 500
 _BOOKINGS_MAX: Final = 200
@@ -101,7 +100,7 @@ class Changes:
 
     async def orgs_after(self, cursor: Cursor) -> tuple[set[str], Cursor]:
         """Which orgs have something new, and the cursor behind it."""
-        found = await self._hf.store.reader().rows("stream_news", *cursor[:3], FORGET_MAX)
+        found = await self._hf.store.reader().rows("stream_news", *cursor[:3], _NEWS_MAX)
         if not found:
             return set(), cursor
         mark, pool_id, seq = found[-1][1:]
@@ -130,24 +129,14 @@ class Changes:
                     changes += await _of_pool(reads, pool, before, seq)
         return News(changes, cursor, more=entries >= _ENTRIES_MAX or len(found) == PAGE)
 
-    async def forget(self, before: Instant) -> None:
-        """Forget what is too old to be resumed, a little at a time."""
-        forgotten = FORGET_MAX
-        while forgotten == FORGET_MAX:
-            forgotten = len(await self._run("forget_stream", before, FORGET_MAX))
-
     async def forget_foreign(self) -> None:
         """Forget what a restored database brought along from another server."""
-        await self._run("forget_foreign_stream")
-
-    async def _run(self, name: str, *values: object) -> list[Row]:
         tx = await self._hf.store.begin(beside=True)
         try:
-            found = await tx.rows(name, *values)
+            await tx.rows("forget_foreign_stream")
             await tx.commit()
         finally:
             await tx.rollback()
-        return list(found)
 
 
 async def _of_pool(reads: Reads, pool_id: int, before: int, seq: int) -> list[BookingChange | PoolChange]:

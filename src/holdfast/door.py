@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from copy import copy
-from typing import Final, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from holdfast import ids, inputs, tokens
 from holdfast.answers import Answer, digest_of
@@ -15,6 +15,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.engine import Engine
+from holdfast.errors import NotRehearsed
 from holdfast.hoarding import Source
 from holdfast.lane import Job
 from holdfast.reads import Reads
@@ -25,6 +26,18 @@ from holdfast.ticker import Ticker
 _GIVE_UP_S: Final = 10.0
 
 T = TypeVar("T")
+
+
+class _ToRead:
+    """A store without a way to write."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "begin":
+            raise NotRehearsed("There is no dry run of this")
+        return getattr(self._store, name)
 
 
 class Door:
@@ -61,11 +74,14 @@ class Door:
         """What any command would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.
 
         The answer tells what would happen and who would be told; nothing is written. It is for commands about
-        pools, bookings and persons: wording, webhooks, contacts, origins and retention would be changed.
+        pools, bookings and persons; of wording, webhooks, contacts, origins and retention there is none.
         """
         rehearsal = copy(self)
-        rehearsal._rehearses = True
-        return cast(Outcome | Refusal, await ask(rehearsal))
+        rehearsal._rehearses, rehearsal.store = True, cast(Store, _ToRead(self.store))
+        try:
+            return cast(Outcome | Refusal, await ask(rehearsal))
+        except NotRehearsed as error:
+            return Refusal("not_possible", f"{error}.")
 
     async def submit(
         self,
@@ -101,6 +117,7 @@ class Door:
 
     async def _forget(self, before: Instant) -> None:
         await self.engine.forget_requests(before)
+        await self.engine.forget_changes(before)
 
     def _known_pool(self, name: object) -> int | None:
         """The pool of this name, if it was looked up before."""

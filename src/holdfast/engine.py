@@ -341,12 +341,20 @@ class Engine:
             await asyncio.sleep(_ASIDE_S)
 
     async def forget_requests(self, before: Instant) -> None:
-        """Forget the idempotency keys of before an instant, a few at a time, so that nobody waits long."""
+        """Forget the idempotency keys of before an instant."""
+        await self._forget("forget_requests", before)
+
+    async def forget_changes(self, before: Instant) -> None:
+        """Forget which changes came before an instant: nobody can go on from there any more."""
+        await self._forget("forget_stream", before)
+
+    async def _forget(self, query: str, before: Instant) -> None:
+        """A few at a time, so that nobody waits long."""
         forgotten = FORGET_MAX
         while forgotten == FORGET_MAX:
             tx = await self.store.begin(beside=True)
             try:
-                forgotten = len(await tx.rows("forget_requests", before, FORGET_MAX))
+                forgotten = len(await tx.rows(query, before, FORGET_MAX))
                 await tx.commit()
             finally:
                 await tx.rollback()

@@ -8,6 +8,7 @@ HoldfastError
 ├── Closing              this Holdfast is being closed and takes nothing more
 ├── SchemaUnknown        the database is not Holdfast's, or of a newer version
 ├── SettingsWrong        an address or setting that cannot be used
+├── NotRehearsed         there is no dry run of this; `dry_run` answers it with a refusal
 ├── Refused              a refusal, for callers who would rather catch: see `granted`
 └── CommandFailed        a bug of ours stopped this one command; nothing was changed
 """
@@ -51,6 +52,10 @@ class SchemaUnknown(HoldfastError):
 
 class SettingsWrong(HoldfastError):
     """A setting cannot be used."""
+
+
+class NotRehearsed(HoldfastError):
+    """There is no dry run of what was asked for."""
 
 
 class CommandFailed(HoldfastError):

@@ -28,7 +28,7 @@ _PATIENCE_S: Final = 0.5
 _PAUSE: Final = 500
 _POISONED: Final = 5_000
 
-# Idempotency keys are kept for a day, and looked through every hour.
+# Idempotency keys and the places of the stream are kept for a day, and looked through every hour.
 _KEPT: Final = 24 * 3_600_000
 _FORGET: Final = 3_600_000
 
@@ -87,7 +87,7 @@ class Ticker:
                 ticks = await self._start_ticks()
                 if ticks:
                     await asyncio.wait(ticks, timeout=_PATIENCE_S)
-                self._forget_old_keys()
+                self._forget_what_is_old()
             except Closing:
                 return
             except Exception as error:  # noqa: BLE001  # without a ticker nothing would expire any more
@@ -107,7 +107,7 @@ class Ticker:
             log.warning("the clock is right again")
         self._leapt = bool(ahead)
 
-    def _forget_old_keys(self) -> None:
+    def _forget_what_is_old(self) -> None:
         """Now and then, beside the ticks: there may be millions, and nobody's deadline waits for them."""
         now = self._clock.now()
         if now >= self._forget_at and (self._forgetting is None or self._forgetting.done()):
@@ -119,7 +119,7 @@ class Ticker:
         try:
             await self._forget(before)
         except Exception as error:  # noqa: BLE001  # they are forgotten the next time
-            log.warning("old idempotency keys could not be forgotten: %s", error)
+            log.warning("old idempotency keys and changes could not be forgotten: %s", error)
 
     async def _sleep_until_due(self) -> None:
         self._woken.clear()

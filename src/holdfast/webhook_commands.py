@@ -14,6 +14,7 @@ from holdfast import ids, inputs, tokens
 from holdfast.clock import to_datetime
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
+from holdfast.errors import NotRehearsed
 from holdfast.once import answered, keep, once
 from holdfast.reads import PAGE_MAX
 from holdfast.records import Webhook, WebhookDelivery, WebhookTest, webhook_delivery
@@ -136,6 +137,8 @@ class WebhookCommands(Door):
         """Send a test to a webhook, now and once; how it went."""
         from holdfast.notifiers.base import Undelivered
 
+        if self._rehearses:
+            raise NotRehearsed("There is no dry run of a test")
         said = ("test_webhook", webhook)
         before = await answered(self.store, self.org, idempotency_key, said)
         if before is not None:

@@ -185,3 +185,27 @@ async def test_any_command_can_be_tried_first(hf: Holdfast, database_url: str) -
     assert isinstance(made, Outcome)
     assert [event["event"] for event in made.events] == ["PoolCreated"]
     assert await dump(database_url) == before
+
+
+async def test_what_cannot_be_tried_is_refused_and_not_done(hf: Holdfast, database_url: str) -> None:
+    """Wording, webhooks, contacts, origins and retention are written beside the lane."""
+    hook = granted(await hf.add_webhook("https://example.org/hook"))
+    commands = {
+        "wording": lambda it: it.set_template("offer", "en", "subject", "A seat"),
+        "no wording": lambda it: it.drop_template("offer", "en", "subject"),
+        "webhook": lambda it: it.add_webhook("https://example.org/other"),
+        "its change": lambda it: it.change_webhook(hook.id, payload="thin"),
+        "its secret": lambda it: it.rotate_webhook(hook.id),
+        "its end": lambda it: it.remove_webhook(hook.id, idempotency_key="once"),
+        "its test": lambda it: it.test_webhook(hook.id),
+        "contact": lambda it: it.add_staff_contact("email", "desk@example.org"),
+        "origin": lambda it: it.allow_origin("https://example.org"),
+        "retention": lambda it: it.set_retention(people_days=30, messages_days=30),
+    }
+    before = await dump(database_url)
+    for name, ask in commands.items():
+        answer = await hf.dry_run(ask)
+        assert isinstance(answer, Refusal), name
+        assert answer.code == "not_possible", name
+        assert "no dry run" in answer.sentence, name
+    assert await dump(database_url) == before

@@ -301,4 +301,8 @@ async def test_the_ticker_forgets_them_by_itself(database_url: str) -> None:
         async def forgotten() -> bool:
             return await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]
 
+        async def changes_too() -> bool:
+            return await ask(database_url, f"SELECT count(*) FROM stream WHERE at <= {START}") == [(0,)]
+
         await until(forgotten)
+        await until(changes_too)

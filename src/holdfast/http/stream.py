@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from holdfast.changes import KEPT, BookingChange, Changes, Cursor, News, PoolChange
+from holdfast.changes import BookingChange, Changes, Cursor, News, PoolChange
 from holdfast.http.limits import slow_down
 from holdfast.http.operations import READERS, Call, Operation, Query
 from holdfast.http.problems import Problem
@@ -37,7 +37,6 @@ _BEAT_S: Final = 15.0
 _REST_S: Final = 0.02
 # Who begins to watch while nothing happens begins where others did, up to so long ago.
 _START_S: Final = 60.0
-_FORGET_S: Final = 600.0
 # Who is a little behind is told what others were told; who is far behind reads again.
 _RECENT_MAX: Final = 32
 
@@ -66,7 +65,7 @@ class Watcher:
 
     async def start(self) -> None:
         await self.changes.forget_foreign()
-        self._tasks = [asyncio.create_task(it()) for it in (self._watch, self._beat, self._forget)]
+        self._tasks = [asyncio.create_task(it()) for it in (self._watch, self._beat)]
 
     async def close(self) -> None:
         self.end_streams()
@@ -173,14 +172,6 @@ class Watcher:
             self._recent.clear()
             for bell in self._bells.values():
                 bell.beat()
-
-    async def _forget(self) -> None:
-        while True:
-            await asyncio.sleep(_FORGET_S)
-            try:
-                await self.changes.forget(self._hf.clock.now() - KEPT)
-            except Exception as error:  # noqa: BLE001  # it is forgotten the next time
-                log.warning("old changes could not be forgotten: %s", error)
 
 
 class Piece:
