@@ -30,7 +30,9 @@ from holdfast.keys import ApiKey, Keys
 from testbed.ports import free_port
 from testbed.postgres import TemporaryPostgres, fresh_database
 
-PATIENCE_S = 60.0
+PATIENCE_S = STOP_S = 60.0
+# To write down where its threads stand takes a moment.
+ABORT_S = 10.0
 PASSWORD = "correct horse battery"
 MEMBERS = (("olga", "admin"), ("sam", "staff"), ("rita", "read"))
 # The limits against floods would answer instead of what is behind them.
@@ -63,7 +65,9 @@ class Node:
         self.base = f"http://127.0.0.1:{self.port}"
         self._command = [sys.executable, "-m", "holdfast", "serve", "--port", str(self.port)]
         self._command += ["--database", url, *flags]
-        self._environment = {**os.environ, "HOLDFAST_BASE_URL": self.base, **environment}
+        # Should it have to be ended, its log tells where each thread stood.
+        told = {"PYTHONFAULTHANDLER": "1", "HOLDFAST_BASE_URL": self.base}
+        self._environment = {**os.environ, **told, **environment}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -99,14 +103,14 @@ class Node:
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
     def stop(self) -> int:
-        """Ask it to stop; its exit code."""
+        """Ask it to stop; its exit code. One that does not is ended, and its log says where it hung."""
         assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            return self._process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+        for ending, patience_s in ((signal.SIGTERM, STOP_S), (signal.SIGABRT, ABORT_S)):
+            self._process.send_signal(ending)
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(patience_s)
+        self._process.kill()
+        return self._process.wait()
 
     def verify(self) -> tuple[int, str]:
         """What `holdfast verify` says of the database."""
@@ -147,14 +151,16 @@ def end_when_told() -> None:
 
 
 @contextmanager
-def node(store: str, *flags: str, **environment: str) -> Iterator[tuple[Node, Sink, dict[str, str]]]:
-    """A running service on a database of its own, where its mail goes, and its keys by role."""
+def node(
+    store: str, *flags: str, url: str = "", **environment: str
+) -> Iterator[tuple[Node, Sink, dict[str, str]]]:
+    """A running service on a database of its own, or this one; where its mail goes, and its keys by role."""
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-drill-")))
-        if store == "postgres":
+        if store == "postgres" and not url:
             server = stack.enter_context(TemporaryPostgres(durable=True))
             url = stack.enter_context(fresh_database(server.url))
-        else:
+        elif not url:
             url = f"sqlite:///{place / 'holdfast.db'}"
         sink = Sink()
         mail = Controller(sink, hostname="127.0.0.1", port=sink.port)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import typer.main
 from typer import main as typer_main
@@ -25,7 +26,7 @@ from typer import main as typer_main
 from drills.fuzz.alive import Alive
 from drills.fuzz.files import Files
 from drills.fuzz.judge import SLOW_S, Fault
-from drills.fuzz.odd import CONDITIONS, TEMPLATES, TEXTS, Odd
+from drills.fuzz.odd import CONDITIONS, TEMPLATES, TEXTS, THOUGHTS, Odd
 from holdfast import Holdfast
 from holdfast.cli.main import app, main
 from testbed.postgres import TemporaryPostgres, fresh_database
@@ -79,13 +80,13 @@ def tree() -> dict[str, Any]:
     return dict(below(typer.main.get_command(app), ""))
 
 
-def run(seed: int, runs: int, store: str) -> CommandsRun:
-    """Run commands on a database of their own."""
-    if store == "sqlite":
-        return _run(seed, runs, "")
+def run(seed: int, runs: int, store: str, *, url: str = "", thoughts: int = THOUGHTS) -> CommandsRun:
+    """Run commands on a database of their own, unless one is named."""
+    if store == "sqlite" or url:
+        return _run(seed, runs, url, thoughts)
     with TemporaryPostgres() as server, fresh_database(server.url) as url:
         asyncio.run(_migrated(url))
-        return _run(seed, runs, url)
+        return _run(seed, runs, url, thoughts)
 
 
 async def _migrated(url: str) -> None:
@@ -93,15 +94,15 @@ async def _migrated(url: str) -> None:
         pass
 
 
-def _run(seed: int, runs: int, url: str) -> CommandsRun:
+def _run(seed: int, runs: int, url: str, thoughts: int) -> CommandsRun:
     """In a directory that goes with them: what they write stays there."""
-    done, commands, odd = CommandsRun(), tree(), Odd(seed)
+    done, commands, odd = CommandsRun(), tree(), Odd(seed, thoughts)
     files = Files(Alive(), odd)
     here = Path.cwd()
     # Building the tree takes longer than most commands, and it is the same for all.
     built, root = typer_main.get_command, typer_main.get_command(app)
     setattr(typer_main, "get_command", lambda _: root)  # noqa: B010  # a type checker minds the short way
-    with tempfile.TemporaryDirectory(prefix="holdfast-commands-") as place:
+    with tempfile.TemporaryDirectory(prefix="holdfast-commands-") as place, patch.dict(os.environ):
         os.chdir(place)
         try:
             os.environ["HOLDFAST_DATABASE_URL"] = url or f"sqlite:///{place}/fuzz.db"

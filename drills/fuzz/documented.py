@@ -54,7 +54,9 @@ def _run(it: Node, keys: dict[str, str], place: Path, seed: int, examples: int) 
 
 async def _prepared(state: State) -> object:
     await state.furnish()
-    return await state.document()
+    document = await state.document()
+    state.close()
+    return document
 
 
 def _requests(it: Node) -> int:

@@ -11,6 +11,8 @@ from drills.fuzz.wire import Answer, Asked
 from holdfast.http.problems import STATUSES
 
 SLOW_S = 5.0
+# Nobody waits longer than this before asking again.
+AGAIN_MAX_S = 3.0
 # All that falls due on the way happens first, as long as that takes; it is for tests alone.
 _CLOCK = "POST /v1/clock"
 _MEANT = ("unavailable", "outcome_unknown")
@@ -39,6 +41,9 @@ class Judge:
     granted: Counter[str] = field(default_factory=Counter)
     slow: list[Asked] = field(default_factory=list)
     """What took long; whether we were busy with it all that time is seen when it is asked alone."""
+    unavailable: list[tuple[Asked, float]] = field(default_factory=list)
+    """What was answered with "not now", and for how long; whether it was the moment or what was asked is seen
+    when it is asked alone."""
     slowest: tuple[float, str] = (0.0, "")
 
     def judge(self, number: int, asked: Asked, answer: Answer) -> None:
@@ -50,6 +55,8 @@ class Judge:
             self.slowest = (answer.took_s, asked.name)
         if answer.took_s > SLOW_S and asked.name != _CLOCK:
             self.slow.append(asked)
+        if answer.status == 503:
+            self.unavailable.append((asked, _pause_s(answer)))
         if wrong := self.wrong(asked, answer):
             self.faults.append(Fault(f"request {number}, {asked.name}", wrong, asked.as_curl(self.base)))
 
@@ -93,6 +100,12 @@ class Judge:
         for line in log.splitlines():
             if _LEVEL.search(line) or any(word in line for word in _UNHEARD):
                 self.faults.append(Fault("the log", _shortened(line), ""))
+
+
+def _pause_s(answer: Answer) -> float:
+    """For how long it says to stay away, as far as that can be waited for."""
+    said = answer.headers.get(b"retry-after", b"")
+    return min(float(said), AGAIN_MAX_S) if said.isdigit() else AGAIN_MAX_S
 
 
 def _shortened(line: str) -> str:

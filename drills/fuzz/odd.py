@@ -12,6 +12,9 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+# So many values of Hypothesis' own are thrown among the known ones.
+THOUGHTS = 400
+
 
 class Raw(str):
     """A piece of JSON as it is to be written, although it may be none."""
@@ -125,7 +128,7 @@ def thought_of(seed: int, count: int) -> list[Any]:
 class Odd:
     """Throws the dice among all of them."""
 
-    def __init__(self, seed: int, count: int = 400) -> None:
+    def __init__(self, seed: int, count: int = THOUGHTS) -> None:
         self._thought_of = thought_of(seed, count)
         self._texts = [value for value in self._thought_of if isinstance(value, str)]
 

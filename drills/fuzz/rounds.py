@@ -13,7 +13,7 @@ from drills.fuzz import malformed
 from drills.fuzz.alive import Alive
 from drills.fuzz.asking import Asking
 from drills.fuzz.judge import Fault, Judge
-from drills.fuzz.odd import Odd
+from drills.fuzz.odd import THOUGHTS, Odd
 from drills.fuzz.state import HEAL_EVERY, State, addresses
 from drills.fuzz.wire import Answer, Asked, Wire
 from drills.one_node import Node, node
@@ -22,6 +22,10 @@ WORKERS = 4
 MALFORMED_EVERY = 50
 _QUIET_S = 0.3
 BUSY_MAX_S = 2.0
+# What a service that does not stop says of its threads is the end of its log.
+LOG_END = 6_000
+# So many are asked for again, each after its pause.
+AGAIN_MAX = 200
 # What a process may have grown by over a round: caches fill, and then they are full.
 GROWTH_MAX = 150 * 1024 * 1024
 
@@ -39,13 +43,23 @@ class Done:
     never: list[str] = field(default_factory=list)
 
 
-def play(store: str, seed: int, number: int, requests: int, *, tell: bool = True) -> Done:
-    """Play one round, and judge it."""
+def play(
+    store: str,
+    seed: int,
+    number: int,
+    requests: int,
+    *,
+    url: str = "",
+    tell: bool = True,
+    thoughts: int = THOUGHTS,
+) -> Done:
+    """Play one round, and judge it; on a database of its own, unless one is named."""
     flags = ("--test-clock",) if number % 4 == 3 else ()
-    with node(store, *flags, HOLDFAST_PROXIES="127.0.0.1") as (it, sink, keys):
+    with node(store, *flags, url=url, HOLDFAST_PROXIES="127.0.0.1") as (it, sink, keys):
         done = Done(Judge(it.base))
         began = time.monotonic()
-        asyncio.run(_Round(it, keys, f"{seed}/{store}/{number}", seed, done, tell).play(requests))
+        odd = Odd(seed, thoughts)
+        asyncio.run(_Round(it, keys, f"{seed}/{store}/{number}", odd, done, tell).play(requests))
         done.took_s, done.letters = time.monotonic() - began, sink.letters
         judge_the_end(it, done)
     return done
@@ -55,9 +69,9 @@ def judge_the_end(it: Node, done: Done) -> None:
     """The service is alive, stops when asked, said nothing bad in its log, and the record holds."""
     faults = done.judge.faults
     if not it.is_alive() or not it.is_ready():
-        faults.append(Fault("the end", "the service is not there any more", ""))
+        faults.append(Fault("the end", "the service is not there any more", it.log()[-LOG_END:]))
     elif code := it.stop():
-        faults.append(Fault("the end", f"the service ended with {code}", ""))
+        faults.append(Fault("the end", f"the service ended with {code}", it.log()[-LOG_END:]))
     done.judge.read(it.log())
     code, said = it.verify()
     if code:
@@ -67,10 +81,20 @@ def judge_the_end(it: Node, done: Done) -> None:
         faults.append(Fault("memory", f"{settled[0] >> 20} MiB became {settled[-1] >> 20} MiB", ""))
 
 
+async def ask_again(wire: Wire, judge: Judge) -> None:
+    """Ask alone for what was not available: if it is not now either, the request brings it about."""
+    for asked, pause_s in judge.unavailable[:AGAIN_MAX]:
+        await asyncio.sleep(pause_s)
+        if (answer := await wire.ask(asked)).status == 503:
+            what = f"it is never available: {answer.body[:300]!r}"
+            judge.faults.append(Fault(asked.name, what, asked.as_curl(judge.base)))
+    wire.close()
+
+
 class _Round:
-    def __init__(self, it: Node, keys: dict[str, str], name: str, seed: int, done: Done, tell: bool) -> None:
+    def __init__(self, it: Node, keys: dict[str, str], name: str, odd: Odd, done: Done, tell: bool) -> None:
         self._node, self._name, self._done, self._tell = it, name, done, tell
-        self._alive, self._odd = Alive(), Odd(seed)
+        self._alive, self._odd = Alive(), odd
         self._keys = keys
         self._numbers = iter(range(0))
 
@@ -84,7 +108,9 @@ class _Round:
         self._numbers = iter(range(1, requests + 1))
         await asyncio.gather(*(self._work(state) for _ in range(WORKERS)))
         await self._look_again()
+        await ask_again(Wire(self._node.port), self._done.judge)
         wanted = [f"{method} {path}" for method, path, _ in self._asking.operations]
+        state.close()
         self._done.never = [name for name in wanted if not self._done.judge.granted[name]]
 
     async def _work(self, state: State) -> None:

@@ -43,6 +43,9 @@ class State:
         self.asking: Asking | None = None
         self._made = self._healed = 0
 
+    def close(self) -> None:
+        self._wire.close()
+
     async def document(self) -> Any:
         answer = await self._wire.ask(Asked("", b"GET", b"/openapi.json"))
         return json.loads(answer.body)
