@@ -28,7 +28,7 @@ from holdfast.core.model import (
     Wants,
 )
 from holdfast.core.policy import Policy
-from holdfast.core.refusals import Refusal, invalid
+from holdfast.core.refusals import Refusal
 from holdfast.policy_document import as_document
 
 TEXT_MAX: Final = 10_000
@@ -48,8 +48,8 @@ Details = tuple[str | None, Mapping[str, str] | None, str | None, Mapping[str, A
 class Bad(Exception):  # never leaves the package: `refused` makes it a value
     """Input that is refused."""
 
-    def __init__(self, field: str, sentence: str) -> None:
-        self.refusal = invalid(field, sentence)
+    def __init__(self, field: str, sentence: str, code: str = "invalid") -> None:
+        self.refusal = Refusal(code, sentence, field)
         super().__init__(sentence)
 
 

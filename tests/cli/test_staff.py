@@ -65,6 +65,8 @@ async def test_a_password_is_piped_in_and_never_said(database_url: str) -> None:
     words = ("staff", "add", "olga@example.org", "--name", "Olga", "--role", "admin", "--password")
     weak = holdfast(database_url, *words, piped="short\n")
     assert (weak.returncode, weak.stderr.split(":")[0]) == (1, "refused (invalid)")
+    common = holdfast(database_url, *words, piped="password123\n")
+    assert (common.returncode, common.stderr.split(":")[0]) == (1, "refused (common_password)")
     assert await ask(database_url, "SELECT count(*) FROM members") == [(0,)]
     made = holdfast(database_url, *words, piped="correct horse battery\n")
     assert made.returncode == 0, made.stderr

@@ -101,6 +101,8 @@ def test_a_member_is_invited_comes_in_is_changed_signed_out_and_removed(
     assert link not in olga.look(f"{HOME}/members")
     token = link.rpartition("/")[2]
     with Desk(base_url=server.base) as nia:
+        for weak, said in (("short", "a longer password"), ("Password123", "Many people use this")):
+            assert said in nia.submit(f"/console/invitation/{token}", {"password": weak}, 422)
         nia.submit(f"/console/invitation/{token}", {"password": "a long enough one"})
         assert "Nia" in nia.look(HOME)
         (there,) = re.findall(rf'href="({HOME}/members/m[0-9a-f]+)">Nia<', olga.look(f"{HOME}/members"))
@@ -269,6 +271,7 @@ def test_ones_password_is_changed_and_ones_other_sessions_end(members: Server, s
             HOME, path, 422, password="x", new_password="y" * 3 + "abcdefgh"
         )
         assert "at least" in here.press(HOME, path, 422, password=PASSWORD, new_password="short")
+        assert "tried first" in here.press(HOME, path, 422, password=PASSWORD, new_password="qwertyuiop")
         assert elsewhere.get(HOME).status_code == 200
         new = "another horse battery"
         assert here.press(HOME, path, password=PASSWORD, new_password=new) == f"{HOME}?told=password_changed"

@@ -14,8 +14,9 @@ from holdfast.clock import to_datetime
 from holdfast.core.refusals import CODES
 from tests.database import START, dump, opened
 
-# What only a server can say: of too many requests at once, and of a page that was changed while it was shown.
-OF_THE_SERVER = {"too_many_requests", "changed_meanwhile"}
+# What only a server can say: of too many requests at once, of a page that was changed while it was shown, and
+# of who signs in.
+OF_THE_SERVER = {"too_many_requests", "changed_meanwhile", "common_password"}
 
 MINUTE = 60_000
 

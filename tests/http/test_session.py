@@ -242,6 +242,9 @@ def test_a_new_password_ends_the_other_sessions(server: Server, admin: Client) -
         for weak in ("short", "kai@example.org"):
             said = {"password": PASSWORD, "new_password": weak}
             assert here.ask("POST", "/v1/session/password", said, expect=422)["field"] == "new_password"
+        common = {"password": PASSWORD, "new_password": "Password123"}
+        refused = here.ask("POST", "/v1/session/password", common, expect=422)
+        assert (refused["code"], refused["field"]) == ("common_password", "new_password")
         body["password"] = PASSWORD
         here.ask("POST", "/v1/session/password", body)
         here.ask("POST", "/v1/session/password", body)
@@ -259,7 +262,9 @@ def test_an_invitation_is_taken_once_and_a_new_one_ends_the_old_password(
         again = admin.ask("POST", f"/v1/members/{member_id}/invite")
         token = again["invitation"]["token"]
         body = {"token": token, "password": "quite another password"}
-        assert client.ask("POST", "/v1/session/invitation", body | {"password": "x"}, expect=422)
+        for weak, code in (("x", "invalid"), ("1234567890", "common_password")):
+            refused = client.ask("POST", "/v1/session/invitation", body | {"password": weak}, expect=422)
+            assert (refused["code"], refused["field"]) == (code, "password")
         assert client.ask("POST", "/v1/session/invitation", body, expect=201)["member"]["name"] == "Lea"
         assert lea.get("/v1/session").status_code == 401
         refused = client.ask("POST", "/v1/session/invitation", body | {"password": PASSWORD}, expect=401)

@@ -17,6 +17,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION
 
 from holdfast import inputs
+from holdfast.accounts.common_passwords import is_common
 
 LENGTH_MIN: Final = 10
 LENGTH_MAX: Final = 500
@@ -28,12 +29,17 @@ R = TypeVar("R")
 
 
 def checked(password: object, field: str, *known: str) -> str:
-    """A password that may be taken: long enough, and none of what everybody knows of its owner."""
+    """A password that may be taken: long enough, none of what everybody knows of its owner, and not common.
+
+    Refusals, in order: invalid, common_password.
+    """
     text = plain(inputs.text(password, field, LENGTH_MAX))
     if len(text) < LENGTH_MIN:
         raise inputs.Bad(field, f"A password has at least {LENGTH_MIN} characters.")
     if text.casefold() in {word.casefold() for word in known} or len(set(text)) < _LETTERS_MIN:
         raise inputs.Bad(field, "This password is too easy to guess.")
+    if is_common(text):
+        raise inputs.Bad(field, "Many people use this password, so it is tried first.", "common_password")
     return text
 
 

@@ -54,6 +54,7 @@ HINTS: Final[Mapping[str, str]] = {
     "would_demote": "Say --allow-demotion to do it all the same; add --dry-run to see who would move.",
     "changed_meanwhile": "Somebody else was quicker: look again, and ask again.",
     "idempotency_mismatch": "Take a new key for another request.",
+    "common_password": "Take another one: a few words that do not belong together are best.",
     "too_many_requests": "Wait a moment, and ask again.",
 }
 

@@ -136,7 +136,8 @@ async def accept(call: Call) -> Answer:
         started = await call.service.sessions.accept(token, password)
         attempt.good = started is not None
     if isinstance(started, Refusal):
-        return await _invited(call, 422, "weak_password")
+        told = started.code if started.code == "common_password" else "weak_password"
+        return await _invited(call, 422, told)
     if started is None:
         return await _invited(call, 404, "invitation_over")
     call.service.doorkeeper.forget()

@@ -33,6 +33,7 @@ CODES: Final[Mapping[str, int]] = {
     "would_demote": 409,
     "changed_meanwhile": 409,
     "idempotency_mismatch": 422,
+    "common_password": 422,
     "too_many_requests": 429,
 }
 

@@ -52,6 +52,7 @@ TITLES: Final[Mapping[str, str]] = {
     "would_demote": "Some would lose their place",
     "changed_meanwhile": "Changed meanwhile",
     "idempotency_mismatch": "The idempotency key was used for another request",
+    "common_password": "Too many people use this password",
     "too_many_requests": "Too many requests",
     "unauthenticated": "A key or a session is needed",
     "forbidden": "This key or member may not do that",
