@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy import looking
+from tests.deploy import looking, unit
 
 ROOT = looking.ROOT
 
@@ -67,12 +67,50 @@ def test_a_careless_change_is_noticed(
     assert any(complaint in it for it in found), found
 
 
+UNIT = (ROOT / "deploy/holdfast.service").read_text()
+
+
+def test_the_unit_is_as_systemd_reads_it() -> None:
+    """Read by ourselves, so that it is looked at where there is no systemd, too."""
+    assert list(unit.complaints(UNIT)) == []
+
+
+MISTAKEN = [
+    ("Restart=always", "Restarts=always", "[Service] has no 'Restarts'"),
+    ("WantedBy=multi-user.target", "WantedBy=multi-user", "WantedBy cannot be 'multi-user'"),
+    ("Description=", "PrivateTmp=yes\nDescription=", "[Unit] has no 'PrivateTmp'"),
+    ("PrivateTmp=yes", "PrivateTmp=maybe", "PrivateTmp cannot be 'maybe'"),
+    ("PrivateTmp=yes", "PrivateTmp=yes\nPrivateTmp=no", "PrivateTmp is said twice"),
+    ("[Install]", "[Installs]", "there is no section [Installs]"),
+    ("ProtectProc=invisible\n", "", "ProtectProc leaves more open"),
+    ("SystemCallFilter=~@privileged @resources\n", "", "the calls of the system are not kept"),
+    ("/opt/holdfast/bin/holdfast serve", "holdfast serve", "ExecStart cannot be"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "complaint"), MISTAKEN)
+def test_a_mistake_in_the_unit_is_noticed(before: str, after: str, complaint: str) -> None:
+    assert before in UNIT
+    assert any(complaint in it for it in unit.complaints(UNIT.replace(before, after)))
+
+
+def test_no_secret_comes_with_the_files() -> None:
+    """Who starts them says passwords and secrets; without one it does not start."""
+    found = 0
+    for name in looking.COMPOSE:
+        for line in (ROOT / name).read_text().splitlines():
+            if re.search("PASSWORD|SECRET|://[^/]*:[^/]*@", line) and not line.strip().startswith("#"):
+                assert re.search(r"\$\{(POSTGRES_PASSWORD|HOLDFAST_SECRET):\?", line), line
+                found += 1
+    assert found >= 3
+
+
 SYSTEMD_MIN = 252
 
 
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
-    """Where it is, and new enough to judge: it knows every word of the unit, and finds little left open."""
-    text = (ROOT / "deploy/holdfast.service").read_text()
+    """Where it is, and new enough to judge: it agrees with us on every word, and finds little left open."""
+    text = UNIT
     path = tmp_path / "holdfast.service"
     path.write_text(text.replace("/opt/holdfast/bin/holdfast", sys.executable))
     assert sys.executable in path.read_text()
