@@ -75,3 +75,48 @@ def test_every_promise_that_verify_names_is_on_its_page() -> None:
     assert set(re.findall(r'add\(\s*"(\w+)"', code)) <= {*PROMISES, *compared}
     assert all(f'"{name}"' in code for name in compared)
     assert [name for name in [*PROMISES, *compared] if f"| `{name}` |" not in page] == []
+
+
+# How many requirements of levels 1 and 2 each section of ASVS 5.0.0 has; they are the first of it, one after
+# the other, and those of level 3 come behind them.
+ASKED = {
+    "1.1": 2, "1.2": 9, "1.3": 11, "1.4": 3, "1.5": 2, "2.1": 3, "2.2": 3, "2.3": 4, "2.4": 1, "3.2": 2,
+    "3.3": 4, "3.4": 6, "3.5": 5, "3.7": 2, "4.1": 3, "4.2": 1, "4.3": 2, "4.4": 4, "5.1": 1, "5.2": 3,
+    "5.3": 2, "5.4": 3, "6.1": 3, "6.2": 12, "6.3": 4, "6.4": 4, "6.5": 5, "6.6": 3, "6.8": 4, "7.1": 3,
+    "7.2": 4, "7.3": 2, "7.4": 5, "7.5": 2, "7.6": 2, "8.1": 2, "8.2": 3, "8.3": 1, "8.4": 1, "9.1": 3,
+    "9.2": 4, "10.1": 2, "10.2": 2, "10.3": 4, "10.4": 11, "10.5": 5, "10.6": 2, "10.7": 3, "11.1": 2,
+    "11.2": 3, "11.3": 3, "11.4": 4, "11.5": 1, "11.6": 1, "12.1": 3, "12.2": 2, "12.3": 4, "13.1": 1,
+    "13.2": 5, "13.3": 2, "13.4": 5, "14.1": 2, "14.2": 4, "14.3": 3, "15.1": 3, "15.2": 3, "15.3": 7,
+    "16.1": 1, "16.2": 5, "16.3": 4, "16.4": 3, "16.5": 3, "17.1": 1, "17.2": 4, "17.3": 2,
+}  # fmt: skip
+REQUIRED = [f"{section}.{number}" for section, count in ASKED.items() for number in range(1, count + 1)]
+LISTED = re.compile(r"(\d+(?:\.\d+)*)(?:–(?:\d+\.\d+\.)?(\d+))?")
+
+
+def spoken_of(text: str) -> set[str]:
+    """The requirements that numbers name: `1.2.3`, `1.2.3–1.2.5`, `1.2.3–5`, or all of `1.2` or `17`."""
+    found = set()
+    for first, last in LISTED.findall(text):
+        section, _, number = first.rpartition(".")
+        if last:
+            found |= {f"{section}.{it}" for it in range(int(number), int(last) + 1)}
+        else:
+            found |= {it for it in REQUIRED if f"{it}.".startswith(f"{first}.")}
+    return found
+
+
+def test_every_requirement_is_listed_or_left_out() -> None:
+    text = (CONCEPTS / "asvs.md").read_text(encoding="utf-8")
+    (opening,) = re.findall(r"^Left out.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
+    left_out = spoken_of(" ".join(re.findall(r"\(([^)]*)\)", opening)))
+    listed = spoken_of(" ".join(row[0] for row in rows(text, "proved by")))
+    assert sorted(set(REQUIRED) - listed - left_out) == []
+    assert sorted(listed & left_out) == []
+    assert sorted((listed | left_out) - set(REQUIRED)) == []
+
+
+def test_a_requirement_that_is_forgotten_would_be_noticed() -> None:
+    assert spoken_of("1.2.6–8, 1.3.4") == {"1.2.6", "1.2.7", "1.2.8", "1.3.4"}
+    assert spoken_of("7.2.1–7.2.3") == {"7.2.1", "7.2.2", "7.2.3"}
+    assert spoken_of("4.3, 17.1") == {"4.3.1", "4.3.2", "17.1.1"}
+    assert spoken_of("1.1") == {"1.1.1", "1.1.2"}

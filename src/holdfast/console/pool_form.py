@@ -118,7 +118,9 @@ def preset_fields(policy: Policy) -> dict[str, str]:
 
 def rows(said: Mapping[str, str], what: str, spare: int = _NEW_ROWS) -> range:
     """Which rows of quotas or questions to show: those that are there, and a few to fill in."""
-    known = [int(found[1]) for name in said if (found := re.fullmatch(rf"{what}-(\d{{1,3}})-.*", name))]
+    known = [
+        int(found[1]) for name in said if (found := re.fullmatch(rf"{re.escape(what)}-(\d{{1,3}})-.*", name))
+    ]
     used = [
         index
         for index in known

@@ -39,14 +39,14 @@ function described(method, path, operation, schemas) {
 }
 
 async function send(method, path, inputs, body, answer) {
-  const headers = { Authorization: `Bearer ${document.getElementById("key").value}` };
+  const headers = new Headers({ Authorization: `Bearer ${document.getElementById("key").value}` });
   const query = new URLSearchParams();
   for (const [parameter, input] of inputs) {
     if (parameter.in === "path") path = path.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
     else if (parameter.in === "query" && input.value) query.set(parameter.name, input.value);
-    else if (parameter.in === "header" && input.value) headers[parameter.name] = input.value;
+    else if (parameter.in === "header" && input.value) headers.set(parameter.name, input.value);
   }
-  if (body) headers["Content-Type"] = body.dataset.kind;
+  if (body) headers.set("Content-Type", body.dataset.kind);
   const address = query.size ? `${path}?${query}` : path;
   const response = await fetch(address, { method: method.toUpperCase(), headers, body: body ? body.value : undefined });
   const text = await response.text();
