@@ -21,6 +21,7 @@ from holdfast.outbox import MessageSettings, Outbox
 from holdfast.store.queries import load_migrations
 from tests.cli.conftest import Cli
 from tests.database import START, ask, dialect_of, opened
+from tests.store.upgrades import ways_in
 from tests.store.upgrades.fill import PASSWORD
 from tests.store.upgrades.loading import Tables, every_row, load, lost, versions
 from tests.store.upgrades.make import HERE
@@ -30,6 +31,8 @@ KNOWN = [number for number, _, _ in load_migrations("sqlite")]
 SIZE_MAX = 70_000
 # With it a program has the keys that it had before this came.
 KEYS_SINCE, MEMBERS_SINCE, SOURCES_SINCE = 3, 4, 5
+# The tables are older; databases with something in them are not.
+WAYS_IN_SINCE = 14
 
 DIE_IN_THE_MIDDLE = """
 import asyncio, os, signal, sys
@@ -134,14 +137,26 @@ async def _who_was_known_is_known(hf: Holdfast, told: dict[str, Any], version: i
         access = await Keys(hf.store, hf.clock, hf.secret).find(told["key"])
         assert access is not None
         assert access.role == "staff"
-    if version == MEMBERS_SINCE:
-        sessions = Sessions(hf.store, hf.clock, hf.secret, Passwords())
+    sessions = Sessions(hf.store, hf.clock, hf.secret, Passwords())
+    if version >= MEMBERS_SINCE:
         assert isinstance(await sessions.sign_in("default", "olga@example.org", PASSWORD), Started)
+    if version >= WAYS_IN_SINCE:
+        await ways_in.check(hf, sessions, told)
     if version >= SOURCES_SINCE:
         granted(await hf.cancel((await hf.bookings("flight", state="confirmed"))[0].id))
         again = await hf.book("flight", "Ida", source=Source(told["source"], 1, 1))
         assert isinstance(again, Refusal)
         assert again.code == "too_many_requests"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+async def test_the_newest_database_has_something_in_every_table(
+    dialect: str, request: pytest.FixtureRequest
+) -> None:
+    """What is empty shows nothing when it is brought up to date."""
+    url = request.getfixturevalue(f"{dialect}_url")
+    await load(url, KNOWN[-1])
+    assert [table for table, rows in (await every_row(url)).items() if not rows] == []
 
 
 async def test_a_row_that_a_migration_forgets_would_be_noticed(sqlite_url: str) -> None:

@@ -182,9 +182,13 @@ async def _accounts(hf: Any, told: dict[str, Any]) -> None:
             "default", "olga@example.org", "Olga", "admin"
         )
     )
-    await sessions.Sessions(hf.store, hf.clock, hf.secret, passwords.Passwords()).accept(
-        olga.invitation.token, PASSWORD
-    )
+    signing_in = sessions.Sessions(hf.store, hf.clock, hf.secret, passwords.Passwords())
+    started = await signing_in.accept(olga.invitation.token, PASSWORD)
+    try:
+        ways_in = importlib.import_module("tests.store.upgrades.ways_in")
+    except ImportError:
+        return
+    await ways_in.fill(hf, started, signing_in, told)
 
 
 if __name__ == "__main__":
