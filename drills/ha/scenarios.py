@@ -91,7 +91,10 @@ async def cut_primary_from_etcd(stage: Stage) -> None:
 
 
 async def cut_primary_off(stage: Stage) -> None:
-    """From etcd, from the other machines and from the nodes: whoever talks with it hears nothing more."""
+    """From etcd, from the other machines and from the nodes: whoever talks with it hears nothing more.
+
+    Its own etcd goes on with the others, but nobody here can ask it.
+    """
     leader = await stage.cluster.must_lead()
     leader.cut()
     try:

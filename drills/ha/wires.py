@@ -1,6 +1,8 @@
 """Wires between the machines of the drill: TCP, which can be cut off as a network is, silently.
 
-Everything that one machine says to another goes through one; what it says to itself does not.
+Through one goes what clients, other databases and other Patronis say to a machine, and what its Patroni says
+to each etcd. What the etcds say among themselves does not: a machine that is cut off still has a vote in
+etcd, which it can no longer ask. That an etcd goes, too, is what killing and freezing a machine show.
 """
 
 from __future__ import annotations
