@@ -76,7 +76,7 @@ async def test_a_wire_that_is_cut_says_nothing_and_loses_nothing(wire: Wire) -> 
     await until(lambda: (ann.lines, bea.lines) == ([b"BEFORE\n", b"MEANWHILE\n"], [b"LATE\n"]))
     for caller in (ann, bea):
         caller.writer.write_eof()
-        await until(lambda caller=caller: caller.lines[-1] == THE_END)  # type: ignore[misc]
+        await until(lambda caller=caller: caller.lines[-1] == THE_END)
         caller.writer.close()
 
 
