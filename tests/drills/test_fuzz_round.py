@@ -34,7 +34,7 @@ def test_commands_find_nothing_wrong(database_url: str) -> None:
     done = commands.run(1, COMMANDS, dialect_of(database_url), url=database_url, thoughts=THOUGHTS)
     assert done.faults == []
     assert done.runs == COMMANDS
-    assert set(done.codes) == set(commands.CODES)
+    assert {0, 1, 2} <= set(done.codes) <= set(commands.CODES)
 
 
 class Moody(Wire):
