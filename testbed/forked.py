@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -22,12 +23,14 @@ _READ: Final = [
 
 
 class Forked:
-    """`holdfast WORDS`, to be handled like a `subprocess.Popen`; what it complains of goes to a file."""
+    """`python -m PROGRAM WORDS`, to be handled like a `subprocess.Popen`; its complaints go to a file."""
 
-    def __init__(self, words: Sequence[str], log: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, program: str, words: Sequence[str], log: str, environment: Mapping[str, str]) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_READ)
-        self._process = context.Process(target=_run, args=(words, log, dict(environment)), daemon=True)
+        self._process = context.Process(
+            target=_run, args=(program, words, log, dict(environment)), daemon=True
+        )
         self._process.start()
 
     @property
@@ -52,12 +55,10 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(words: Sequence[str], log: str, environment: Mapping[str, str]) -> None:
+def _run(program: str, words: Sequence[str], log: str, environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     with open(log, "ab") as file:  # noqa: PTH123  # what matters is the number of it
         os.dup2(file.fileno(), sys.stderr.fileno())
-    sys.argv = ["holdfast", *words]
-    from holdfast.cli.main import main
-
-    main()
+    sys.argv = [program, *words]
+    runpy.run_module(program, run_name="__main__")

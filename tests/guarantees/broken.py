@@ -7,12 +7,8 @@ each thing that is broken now says so by being there, and by what it says how mu
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from holdfast import batch, door, engine, local_times
@@ -34,36 +30,9 @@ from holdfast.store.sqlite import store as sqlite
 from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from holdfast.ticker import Ticker
 from holdfast.verify.replay import Replay
+from tests.guarantees.switches import PLACE, PROGRAM, broken, instead, on
 
-PROGRAM = "tests.guarantees.broken"
-PLACE = Path(os.environ.get("BROKEN", "/nowhere"))
-
-
-@contextmanager
-def broken(place: Path, *names: str, how: str = "") -> Iterator[None]:
-    """For as long as this lasts, in the service whose folder this is."""
-    for name in names:
-        (place / name).write_text(how)
-    try:
-        yield
-    finally:
-        for name in names:
-            (place / name).unlink()
-
-
-def on(name: str) -> bool:
-    return (PLACE / name).exists()
-
-
-def instead(owner: Any, name: str, when: str, other: Any) -> None:
-    """Have something done in another way while it is broken; the other way is told the usual one."""
-    usual = getattr(owner, name)
-
-    def way(*args: Any, **options: Any) -> Any:
-        return other(usual, *args, **options) if on(when) else usual(*args, **options)
-
-    setattr(owner, name, way)
-
+__all__ = ["PROGRAM", "broken"]
 
 # Faults.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import asyncpg
 import psutil
 
 from testbed.postgres import (
@@ -19,7 +21,8 @@ from testbed.postgres import (
     find_binaries,
     reachable,
 )
-from tests.patience import wait_until
+from tests.database import Rows, ask
+from tests.patience import until, wait_until
 
 
 class Standby(TemporaryPostgres):
@@ -65,3 +68,41 @@ def freeze_who_flushes(server: TemporaryPostgres) -> None:
             os.kill(pid, signal.SIGSTOP)
             frozen += 1
     assert frozen == 3
+
+
+async def commits_wait_for(url: str, name: str) -> None:
+    """For this standby; for none, if it has no name."""
+    await ask(url, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+    await ask(url, "SELECT pg_reload_conf()")
+
+
+async def who_waits(url: str, name: str) -> Rows:
+    waiting = f"wait_event = 'SyncRep' AND application_name = '{name}'"
+    return await ask(url, f"SELECT pid FROM pg_stat_activity WHERE {waiting}")
+
+
+async def commits_wait_for_nobody_here(url: str) -> None:
+    """The server takes it up in its own time: one commit is seen to wait."""
+    await commits_wait_for(url, "nobody_here")
+
+    async def one_waits() -> bool:
+        settings = {"application_name": "probe", "synchronous_commit": "on"}
+        probe = await asyncpg.connect(url, server_settings=settings)
+        wrote = asyncio.create_task(probe.execute("CREATE TABLE probe (); DROP TABLE probe"))
+
+        async def seen() -> str:
+            return "waits" if await who_waits(url, "probe") else "done" if wrote.done() else ""
+
+        found = await until(seen)
+        probe.terminate()
+        with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+            await wrote
+        return found == "waits"
+
+    await until(one_waits)
+
+
+def wait_until_following(url: str, *names: str) -> None:
+    """Until just these standbys hear of what is committed."""
+    asked = "SELECT application_name FROM pg_stat_replication WHERE state = 'streaming'"
+    wait_until(lambda: asyncio.run(ask(url, asked)) == [(name,) for name in names])

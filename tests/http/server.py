@@ -48,8 +48,8 @@ class Server:
         words = ["serve", "--port", str(self.port), "--database", self.url, *self._flags]
         environment = {**os.environ, **self._environment}
         STARTED[self.port] = self.url
-        if wait and os.name != "nt" and self._program == "holdfast":
-            self.process = Forked(words, self._log.name, environment)
+        if wait and os.name != "nt":
+            self.process = Forked(self._program, words, self._log.name, environment)
         else:
             command = [sys.executable, "-m", self._program, *words]
             self.process = subprocess.Popen(command, cwd=ROOT, stderr=self._log, env=environment)
