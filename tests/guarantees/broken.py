@@ -30,6 +30,7 @@ from holdfast.store.sqlite import store as sqlite
 from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
 from holdfast.ticker import Ticker
 from holdfast.verify.replay import Replay
+from tests.guarantees.kill_points import kill_points
 from tests.guarantees.switches import PLACE, PROGRAM, broken, instead, on
 
 __all__ = ["PROGRAM", "broken"]
@@ -190,6 +191,7 @@ PROTECTIONS = (durable_commits, one_transaction, scope, origin, escaping, prefix
 PROTECTIONS += (look_at_local_times, trying_again, limits, chain, trying_alone)
 
 if __name__ == "__main__":
-    for way in FAULTS + PROTECTIONS:
+    # Last what strikes after a step, however that is done.
+    for way in (*FAULTS, *PROTECTIONS, kill_points):
         way()
     main()
