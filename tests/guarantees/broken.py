@@ -32,6 +32,7 @@ from holdfast.ticker import Ticker
 from holdfast.verify.replay import Replay
 from tests.guarantees.kill_points import kill_points
 from tests.guarantees.switches import PLACE, PROGRAM, broken, instead, on
+from tests.guarantees.unguarded import UNGUARDED
 
 __all__ = ["PROGRAM", "broken"]
 
@@ -192,6 +193,6 @@ PROTECTIONS += (look_at_local_times, trying_again, limits, chain, trying_alone)
 
 if __name__ == "__main__":
     # Last what strikes after a step, however that is done.
-    for way in (*FAULTS, *PROTECTIONS, kill_points):
+    for way in (*FAULTS, *PROTECTIONS, *UNGUARDED, kill_points):
         way()
     main()

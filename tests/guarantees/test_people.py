@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.console.desk import Desk
+from tests.database import ask, dialect_of
 from tests.guarantees.broken import broken
 from tests.http.server import Client, Server
 from tests.http.test_nodes import post_all
@@ -112,16 +115,57 @@ def test_a_storm_without_keys_is_one_place_in_line(server: Server, admin: Client
 
 
 @pytest.mark.guarantee(
-    "retries",
-    "Where a party may have several seats, a request that comes twice without a key has two.",
-    control=True,
+    "retries", "A key that nobody looks up: the same request, sent twice, has two seats.", control=True
 )
-def test_control_without_a_key_a_retry_books_again(admin: Client) -> None:
+def test_control_without_keys_a_retry_books_again(admin: Client, place: Path) -> None:
     admin.pool("again", 9, "checkout", policy={"holds_per_party_max": 5})
     asked = ("POST", "/v1/pools/again/bookings", {"party": "ann"})
-    assert admin.ask(*asked, expect=201)["id"] != admin.ask(*asked, expect=201)["id"]
-    first = admin.ask(*asked, expect=201, **keyed("again"))
-    assert admin.ask(*asked, expect=201, **keyed("again")) == first
+
+    def seats() -> int:
+        return len({admin.ask(*asked, expect=201, **keyed("again"))["id"] for _ in range(2)})
+
+    with broken(place, "no keys"):
+        assert seats() == 2
+    assert seats() == 1
+
+
+@contextmanager
+def not_unique(url: str, index: str) -> Iterator[None]:
+    """The database without this promise of its own: the index is there, and lets in what is there twice."""
+    kept = {
+        "sqlite": f"SELECT sql FROM sqlite_master WHERE name = '{index}'",
+        "postgres": f"SELECT indexdef FROM pg_indexes WHERE indexname = '{index}'",
+    }
+    ((unique,),) = asyncio.run(ask(url, kept[dialect_of(url)]))
+    asyncio.run(ask(url, f"DROP INDEX {index}"))
+    asyncio.run(ask(url, unique.replace("UNIQUE ", "", 1)))
+    try:
+        yield
+    finally:
+        asyncio.run(ask(url, f"DROP INDEX {index}"))
+        asyncio.run(ask(url, unique))
+
+
+@pytest.mark.guarantee(
+    "retries",
+    "Where nobody looks who is in line, the unique index still gives a party one place; without that, too, "
+    "Ann has two.",
+    control=True,
+)
+def test_control_without_one_place_in_line_a_party_has_two(
+    server: Server, admin: Client, place: Path
+) -> None:
+    admin.pool("queue", 0)
+    path = "/v1/pools/queue/bookings"
+    ann = admin.book("queue", "ann")
+    with broken(place, "no one place"):
+        assert admin.post(path, json={"party": "ann"}).status_code >= 500
+        assert admin.ask("GET", "/v1/pools/queue")["waiting"] == 1
+        with not_unique(server.url, "one_place_in_line"):
+            again = admin.book("queue", "ann")
+            assert admin.ask("GET", "/v1/pools/queue")["waiting"] == 2
+            for booking in (ann, again):
+                admin.act(booking["id"], "cancel")
 
 
 @pytest.mark.guarantee(
@@ -237,6 +281,19 @@ def test_an_offer_that_can_never_arrive_goes_on(admin: Client, mail: MailServer,
     finally:
         mail.answers.clear()
         admin.ask("DELETE", f"/v1/staff-contacts/{desk['id']}")
+
+
+@pytest.mark.guarantee(
+    "less-room", "Nobody is asked: who came last has no place any more, and staff did not know.", control=True
+)
+def test_control_without_asking_first_somebody_loses_their_place(admin: Client, place: Path) -> None:
+    admin.pool("smaller", 2)
+    _, bea = (admin.act(admin.book("smaller", name)["id"], "confirm") for name in ("ann", "bea"))
+    less = ("PATCH", "/v1/pools/smaller", {"sizes": {"main": 1}})
+    assert admin.ask(*less, expect=409)["code"] == "would_demote"
+    with broken(place, "no asking first"):
+        admin.ask(*less)
+    assert admin.booking(bea["id"])["state"] == "waiting"
 
 
 @pytest.mark.guarantee(

@@ -141,7 +141,6 @@ def hooked(server: Server, url: str) -> None:
         del os.environ["HOLDFAST_WEBHOOKS_TO_PRIVATE"]
 
 
-@pytest.mark.guarantee("tokens", "Put there on purpose, each of them is found.", control=True)
 def test_what_must_not_be_there_would_be_found() -> None:
     """Control: each of them in a line is noticed."""
     for line in (

@@ -153,9 +153,8 @@ async def refused(ask: Ask, hf: Holdfast, statement: str) -> Exception:
 
 
 @pytest.mark.guarantee(
-    "quantities",
-    "Past the edge, both databases refuse what cannot be by named constraints.",
-    control=True,
+    "quantities.refused",
+    "Past the edge, both databases refuse a quantity that is less than one, by a constraint with a name.",
 )
 @pytest.mark.parametrize("name", VIOLATIONS)
 async def test_a_broken_promise_is_refused_by_its_name(
