@@ -104,6 +104,10 @@ def test_an_act_without_the_token_or_from_elsewhere_does_nothing(
     assert admin.ask("GET", f"/v1/pools/{there['pools'][0]}/log")["items"] == before
 
 
+@pytest.mark.guarantee(
+    "mail-scanner.looking",
+    "Every page and every address that acts in the console, asked by GET and HEAD: the logs are as before.",
+)
 def test_looking_changes_nothing(sam: Desk, admin: Client, there: dict[str, Any]) -> None:
     pools = there["pools"]
     before = [admin.ask("GET", f"/v1/pools/{pool}/log")["items"] for pool in pools]

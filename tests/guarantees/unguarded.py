@@ -21,6 +21,7 @@ from holdfast.http.service import Service
 from holdfast.ids import booking_number
 from holdfast.messages import own_words, wording
 from holdfast.notifiers.email import EmailNotifier
+from holdfast.pages import site
 from holdfast.reads import Reads
 from tests.guarantees.switches import instead
 
@@ -114,4 +115,25 @@ def mail_types() -> None:
     instead(EmailNotifier, "letter", "no mail types", pasted)
 
 
-UNGUARDED = (one_effect, asking_first, quantities, strictness, same_words, secrecy, sandbox, mail_types)
+def acting_by_post() -> None:
+    """Without it a page acts when it is opened, as if its button had been pressed."""
+
+    async def pressed(reply_to: Any, self: site.Address, call: Any, scope: Any, receive: Any) -> Any:
+        if scope["method"] == "GET" and self.page.send is not None:
+            return await self.page.send(call)
+        return await reply_to(self, call, scope, receive)
+
+    instead(site.Address, "reply_to", "opening acts", pressed)
+
+
+UNGUARDED = (
+    acting_by_post,
+    one_effect,
+    asking_first,
+    quantities,
+    strictness,
+    same_words,
+    secrecy,
+    sandbox,
+    mail_types,
+)
