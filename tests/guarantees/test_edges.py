@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.console.desk import PASSWORD
 from tests.guarantees.broken import broken
 from tests.http.server import Client, Server
 from tests.http.test_keys import found_in
@@ -50,6 +52,59 @@ def test_control_without_strictness_a_body_means_what_it_does_not_say(admin: Cli
         assert sent(admin, BODIES["deep nesting"], path).status_code == 500
         assert sent(admin, large, path).status_code != 413
     assert sent(admin, large, path).status_code == 413
+
+
+@pytest.mark.guarantee(
+    "enumeration.same-no",
+    "A key that was revoked, a session that has ended and an invitation that was taken get the very words of "
+    "made-up ones.",
+)
+def test_what_is_over_is_told_as_what_never_was(server: Server, admin: Client) -> None:
+    key = admin.ask("POST", "/v1/keys", {"role": "read", "name": "over"}, expect=201)
+    admin.ask("DELETE", f"/v1/keys/{key['id']}")
+    keys = (key["secret"], "hf_" + "A" * 43)
+    assert alike(server, *({"headers": {"Authorization": f"Bearer {it}"}} for it in keys))
+    member = {"email": "over@example.org", "name": "Over", "role": "read"}
+    invitation = admin.ask("POST", "/v1/members", member, expect=201)["invitation"]["token"]
+    path = "/v1/session/invitation"
+    with server.client() as browser:
+        begun = browser.ask("POST", path, {"token": invitation, "password": PASSWORD}, expect=201)
+        ((name, cookie),) = browser.cookies.items()
+        browser.ask("DELETE", "/v1/session", headers={"X-CSRF-Token": begun["csrf_token"]})
+    # With another password, for who sends the same form twice is signed in twice.
+    bodies = ({"token": it, "password": f"{PASSWORD}!"} for it in (invitation, "A" * len(invitation)))
+    assert alike(server, *({"method": "POST", "url": path, "json": it} for it in bodies))
+    cookies = (cookie, "A" * len(cookie))
+    assert alike(server, *({"headers": {"Cookie": f"{name}={it}"}} for it in cookies))
+
+
+def alike(server: Server, *requests: dict[str, Any]) -> bool:
+    """Whether both are told 401 in the same words."""
+    said = set()
+    for request in requests:
+        with server.client() as client:
+            answer = client.request(**{"method": "GET", "url": "/v1/pools", **request})
+        assert answer.status_code == 401, answer.text
+        said.add(answer.text)
+    return len(said) == 1
+
+
+@pytest.mark.guarantee(
+    "enumeration.ids",
+    "Twenty of each, made one after the other: their ids stand in no order, and differ in every place.",
+)
+def test_no_id_comes_after_another(admin: Client) -> None:
+    pools = [admin.pool(f"random-{n}")["id"] for n in range(20)]
+    bookings = [admin.book("random-0", f"p{n}") for n in range(20)]
+    keys = [admin.ask("POST", "/v1/keys", {"role": "read", "name": "n"}, expect=201)["id"] for _ in range(20)]
+    for made in (
+        [it[2:] for it in pools],
+        [it["reference"] for it in bookings],
+        [it["id"][-6:] for it in bookings],
+        [it[1:] for it in keys],
+    ):
+        assert made not in (sorted(made), sorted(made, reverse=True))
+        assert min(len(set(letters)) for letters in zip(*made, strict=True)) > 2
 
 
 @pytest.mark.guarantee(
