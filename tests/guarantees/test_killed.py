@@ -76,8 +76,8 @@ def found(url: str, pool: Any) -> tuple[dict[str, str], list[str]]:
 
 @pytest.mark.guarantee(
     "killed.whole",
-    "It dies before and after the transaction begins, locks, writes, logs, tells, keeps the key and commits: "
-    "until the commit nothing has happened, and then all of it.",
+    "It dies before the transaction begins, and after it has locked, written, logged, told, kept the key and "
+    "committed: until the commit nothing has happened, and then all of it.",
 )
 @pytest.mark.guarantee(
     "killed.retry",
