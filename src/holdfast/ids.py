@@ -1,7 +1,8 @@
 """Ids as people and programs see them: `p` + 13 for a pool, `b` + 19 for a booking, which names its pool.
 
 A booking's id is its pool's id and its reference, in small letters. Because it names the pool, a booking is
-found without an index over all pools; because the reference is a shuffle, it tells nobody how many there are.
+found without an index over all pools; because the reference is a shuffle, it does not
+show how many there are (it is no secret either: an id lets nobody in).
 """
 
 from __future__ import annotations
