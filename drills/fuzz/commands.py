@@ -57,6 +57,13 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+# A word of passwords that nothing may say.
+_HUSH = "hushhush"
+_DATABASES = ("sqlite:///none.db", "mysql://x", "", "postgresql://127.0.0.1:1/x", "sqlite://", "x",
+    f"postgresql+asyncpg://ann:{_HUSH}@127.0.0.1:1/x", f"ann:{_HUSH}@127.0.0.1:1/x",
+    *(f"postgresql://ann:{_HUSH}{sign}{_HUSH}@127.0.0.1:1/x" for sign in "/#?@[%"))  # fmt: skip
+
+
 @dataclass(slots=True)
 class CommandsRun:
     """What came of it."""
@@ -154,7 +161,18 @@ def _arguments(command: Any, name: str, odd: Odd, dice: Random) -> list[str]:
     said: list[str] = ["--once"] if name == "outbox" else []
     if name in ENDLESS:
         return [
-            dice.choice(("--nope", "--port=x", "--port=-1", "--port=70000", "--story=nope", "x", "--seconds"))
+            dice.choice(
+                (
+                    "--nope",
+                    "--port=x",
+                    "--port=-1",
+                    "--port=70000",
+                    "--story=nope",
+                    "x",
+                    "--seconds",
+                    _DATABASES[6],
+                )
+            )
         ]
     for it in command.params:
         if it.name in ("help", "once") or (not it.required and dice.random() < 0.75):
@@ -165,9 +183,7 @@ def _arguments(command: Any, name: str, odd: Odd, dice: Random) -> list[str]:
             said.append(it.opts[0])
             continue
         if it.name == "database":
-            value = dice.choice(
-                ("sqlite:///none.db", "mysql://x", "", "postgresql://127.0.0.1:1/x", "sqlite://", "x")
-            )
+            value = dice.choice(_DATABASES)
         elif words in ("BOOKING", "OFFER", "MESSAGE", "ID", "PASSKEY"):
             value = dice.choice((*_REFERENCES, "nope"))
         elif words != "FILE" and dice.random() < 0.25:
@@ -205,6 +221,8 @@ def _one(number: int, name: str, words: list[str], dice: Random, odd: Odd, done:
         wrong = f"it ended with {code} and said nothing"
     elif code == 2 and err.count("\n") != 1:
         wrong = f"it complained in {err.count(chr(10))} lines: {err[:500]}"
+    elif _HUSH in out + err:
+        wrong = f"it said a password: {err[:500]}"
     elif busy_s > SLOW_S:
         wrong = f"it was busy for {busy_s:.1f} s"
     if wrong:

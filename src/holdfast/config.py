@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from holdfast.addresses import scheme_of
 from holdfast.errors import SettingsWrong
 from holdfast.store.base import Store
 from holdfast.store.sqlite.store import SqliteStore, path_of
@@ -42,7 +43,8 @@ def make_store(url: str) -> Store:
         from holdfast.store.postgres.store import PostgresStore
 
         return PostgresStore(url)
-    raise SettingsWrong(f"not an address of a database: {url!r} (sqlite:///file.db or postgresql://…)")
+    said = f": {scheme}" if (scheme := scheme_of(url)) else ""
+    raise SettingsWrong(f"not an address of a database{said} (sqlite:///file.db or postgresql://…)")
 
 
 async def find_secret(store: Store, url: str, given: str | None = None) -> str:

@@ -64,7 +64,7 @@ def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         ("move K7PM2X sideways", "'sideways' is neither front nor back"),
         ("resolve yoga 1 maybe", "'maybe' is none of again, free and close"),
         ("demo --story nope", "There is no story 'nope'"),
-        ("stats --database mysql://x", "not an address of a database: 'mysql://x'"),
+        ("stats --database mysql://x", "not an address of a database: mysql://… (sqlite"),
     ],
 )
 def test_a_wrong_command_gets_one_clear_line(

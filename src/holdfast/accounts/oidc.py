@@ -20,10 +20,11 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from holdfast import inputs
 from holdfast.accounts.provider import NotProven, Provided, ProviderDown, SignOnFailed
+from holdfast.addresses import read
 from holdfast.core.model import Instant
 from holdfast.errors import SettingsWrong
 from holdfast.keys import READ, STAFF, checked_org
@@ -58,9 +59,11 @@ def provider_of(settings: Settings) -> Provider | None:
     """The provider that is set up; None if there is none. Raises SettingsWrong."""
     if not settings.oidc_issuer:
         return None
-    parts = urlsplit(settings.oidc_issuer)
+    parts = read(settings.oidc_issuer, "HOLDFAST_OIDC_ISSUER")
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
-        raise SettingsWrong(f"HOLDFAST_OIDC_ISSUER is no address of a provider: {settings.oidc_issuer!r}")
+        raise SettingsWrong(
+            "HOLDFAST_OIDC_ISSUER is no address of a provider, such as https://id.example.org"
+        )
     if parts.scheme != "https" and not settings.oidc_to_private:
         raise SettingsWrong("HOLDFAST_OIDC_ISSUER must be an https address")
     if not settings.oidc_client_id:

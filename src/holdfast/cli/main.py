@@ -128,6 +128,8 @@ def _complain(error: Exception) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(formatted())
         return 0
-    message = " ".join(formatted().split())
+    from holdfast.addresses import without_login
+
+    message = " ".join(map(without_login, formatted().split()))
     print(f"{path}: {message.rstrip('.')} (see: {path} --help)", file=sys.stderr)
     return 2

@@ -16,7 +16,7 @@ _PREFIX: Final = "HOLDFAST_"
 class Settings:
     """What the service needs to know. The sentences are those of docs/reference/settings.md."""
 
-    database: str
+    database: str = field(repr=False)
     host: str = "127.0.0.1"
     """The address to listen at."""
     port: int = 8000

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parseaddr
-from urllib.parse import urlsplit
 
+from holdfast.addresses import read
 from holdfast.config import yes_or_no
 from holdfast.errors import SettingsWrong
 from holdfast.messages.languages import LANGUAGES, language_of
@@ -36,12 +36,12 @@ class MessageSettings:
 
     # What it means stands with the settings of the service, which has it, too.
     base_url: str = "http://127.0.0.1:8000"
-    smtp_url: str = ""
+    smtp_url: str = field(default="", repr=False)
     """The mail server: `smtp://user:password@host:587` (STARTTLS) or `smtps://…`; at the end `?tls=required`,
     `if_offered` or `none`. Unless it is set, there is no e-mail."""
     mail_from: str = ""
     """The sender of e-mails: `Seats <seats@example.org>`."""
-    sms_url: str = ""
+    sms_url: str = field(default="", repr=False)
     """The text service, of Twilio's shape: `https://SID:TOKEN@host`. Unless it is set, there are no texts;
     without either, what people would be told goes to the log."""
     sms_from: str = ""
@@ -72,9 +72,11 @@ class MessageSettings:
 
     def check(self) -> None:
         """Whether they can be used. Raises SettingsWrong, naming the variable."""
-        parts = urlsplit(self.base_url)
+        parts = read(self.base_url, "HOLDFAST_BASE_URL")
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise SettingsWrong(f"HOLDFAST_BASE_URL is no address of a site: {self.base_url!r}")
+            raise SettingsWrong(
+                "HOLDFAST_BASE_URL is no address of a site, such as https://seats.example.org"
+            )
         if self.smtp_url and "@" not in parseaddr(self.mail_from)[1]:
             raise SettingsWrong(
                 "HOLDFAST_SMTP_URL needs HOLDFAST_MAIL_FROM, such as Seats <seats@example.org>"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
+from holdfast.addresses import read
 from holdfast.errors import SettingsWrong
 
 _TLS = ("required", "if_offered", "none")
@@ -34,11 +35,7 @@ class MailServer:
 
 def mail_server(url: str) -> MailServer:
     """The server of an address. A password never goes over an open line unless `?tls=none` says so."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise SettingsWrong(f"not an address of a mail server: {error}") from error
+    parts = read(url, "the mail server's address (HOLDFAST_SMTP_URL)")
     asked = parse_qs(parts.query).get("tls", [""])[-1]
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname or asked not in ("", *_TLS):
         raise SettingsWrong(
@@ -48,4 +45,4 @@ def mail_server(url: str) -> MailServer:
     implicit = parts.scheme == "smtps"
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     tls = asked or ("required" if user else "if_offered")
-    return MailServer(parts.hostname, port or (465 if implicit else 587), user, password, implicit, tls)
+    return MailServer(parts.hostname, parts.port or (465 if implicit else 587), user, password, implicit, tls)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlunsplit
 
+from holdfast.addresses import read
 from holdfast.errors import SettingsWrong
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.unlogged import unlogged
@@ -19,7 +20,7 @@ class SmsNotifier:
     """Sends texts through one account: https://SID:TOKEN@host."""
 
     def __init__(self, url: str, sender: str, region: str = "") -> None:
-        parts = urlsplit(url)
+        parts = read(url, "the address for texts (HOLDFAST_SMS_URL)")
         if parts.scheme not in ("http", "https") or not parts.hostname or not parts.username:
             raise SettingsWrong("not an account for texts: https://SID:TOKEN@host")
         host = parts.netloc.rpartition("@")[2]

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import asyncpg
 
+from holdfast.addresses import unreadable
 from holdfast.errors import Unavailable
 from holdfast.store.postgres.bulk import QUERIES
-from holdfast.store.postgres.hosts import addresses, first_to_answer, is_overtaken
+from holdfast.store.postgres.hosts import WHAT, addresses, first_to_answer, is_overtaken
 
 CONNECT_S: Final = 5.0
 # How long any answer of the server may take.
@@ -87,11 +88,14 @@ async def connect(url: str, *, writer: bool = False) -> asyncpg.Connection:
 
 
 async def open_connection(url: str, **options: Any) -> asyncpg.Connection:
-    """A connection to the address's host, or to one of several that can write. Raises as asyncpg does."""
+    """A connection to the address's host, or to one of several that can write.
+
+    Raises as asyncpg does, and SettingsWrong for an address that cannot be read.
+    """
     options.setdefault("connection_class", Connection)
     listed = addresses(url)
     if len(listed) == 1:
-        connection = await asyncpg.connect(url, timeout=CONNECT_S, **options)
+        connection = await _open(url, options)
     else:
         async with asyncio.timeout(CONNECT_S):
             connection = await first_to_answer(lambda host: _open_leader(url, host, options), listed)
@@ -99,10 +103,20 @@ async def open_connection(url: str, **options: Any) -> asyncpg.Connection:
     return connection
 
 
+async def _open(address: str, options: dict[str, Any]) -> asyncpg.Connection:
+    try:
+        return await asyncpg.connect(address, timeout=CONNECT_S, **options)
+    except asyncpg.InterfaceError:
+        raise
+    except ValueError:
+        # The driver names what it could not read, which may be a part of the password.
+        raise unreadable(WHAT) from None
+
+
 async def _open_leader(url: str, host: str, options: dict[str, Any]) -> asyncpg.Connection:
     """A connection to this host of several, if it leads, and not only believes that it does."""
     options = {**options, "target_session_attrs": "read-write"}
-    connection = await asyncpg.connect(host, timeout=CONNECT_S, **options)
+    connection = await _open(host, options)
     try:
         timeline = await _timeline(connection)
         if timeline is not None and is_overtaken(url, timeline, asyncio.get_running_loop().time()):

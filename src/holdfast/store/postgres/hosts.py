@@ -18,7 +18,10 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import asyncpg
 
+from holdfast.addresses import unreadable
 from holdfast.errors import SettingsWrong
+
+WHAT: Final = "the database's address"
 
 # How long the others wait for who was asked last.
 HEAD_START_S: Final = 0.5
@@ -32,7 +35,13 @@ Ask = Callable[[str], Awaitable[asyncpg.Connection]]
 
 def addresses(url: str) -> list[str]:
     """The address of each host, in random order. Raises SettingsWrong."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise unreadable(WHAT) from None
+    if parts.fragment or "@" in parts.path or parts.netloc.count("@") > 1:
+        # The driver would take a part of the password for the host, and say its name.
+        raise unreadable(WHAT)
     user, at, hosts = parts.netloc.rpartition("@")
     if any(name == "host" and "," in value for name, value in parse_qsl(parts.query)):
         # The driver would take them in their order, a standby that stands first for good.
