@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from holdfast.clock import LEAP, Clock, SystemClock
+from holdfast.core.model import Instant
+from holdfast.errors import Unavailable
 from holdfast.store.base import Store
 
 
 async def start_clock(store: Store, clock: Clock) -> None:
     """A machine that starts with its clock ahead of the database's goes by that one, and so ends nothing."""
     if isinstance(clock, SystemClock):
-        clock.start_no_later_than(int((await store.reader().rows("database_now"))[0][0]))
+        clock.start_no_later_than(await _compared(store, clock))
 
 
 async def clock_off_s(store: Store, clock: Clock) -> int:
@@ -20,10 +22,25 @@ async def clock_off_s(store: Store, clock: Clock) -> int:
     """
     if not isinstance(clock, SystemClock):
         return 0
+    try:
+        # Also while it is known to be wrong: what the other clock says decides whether a leap is believed.
+        database = await _compared(store, clock)
+    except Unavailable:
+        if leapt := clock.ahead_s:
+            return leapt
+        raise
     if leapt := clock.ahead_s:
         return leapt
-    off = clock.now() - int((await store.reader().rows("database_now"))[0][0])
+    off = clock.now() - database
     return round(off / 1000) if abs(off) > LEAP else 0
+
+
+async def _compared(store: Store, clock: SystemClock) -> Instant:
+    """What the database's clock says. SQLite has none of its own, and nothing to tell ours."""
+    instant = int((await store.reader().rows("database_now"))[0][0])
+    if store.dialect == "postgres":
+        clock.compare(instant)
+    return instant
 
 
 def said(seconds: int) -> str:

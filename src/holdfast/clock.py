@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # How far the machine's clock may be set at once; a leap beyond it is an alarm.
 LEAP: Final = 60_000
-# For so long a leap forward is not believed.
+# For so long a leap forward is not believed; and no longer than another clock disagrees, where there is one.
 BELIEVED_AFTER: Final = 15 * 60_000
 
 
@@ -50,8 +50,9 @@ class SystemClock:
 
     A leap of more than a minute, forward or back, is not followed at once: time goes on evenly, and `ahead_s`
     says how far the machine's clock is off. A leap forward that stays is believed after a quarter of an hour,
-    in which somebody can hear the alarm; after a leap back, time goes on evenly for good. A machine that is
-    ahead from the start is not followed at all, where there is another clock to tell.
+    in which somebody can hear the alarm; where there is another clock, the database's, only if it agrees.
+    After a leap back, time goes on evenly for good. A machine that is ahead from the start is not followed at
+    all, where there is another clock to tell.
     """
 
     def __init__(self, wall: Callable[[], Instant] = _wall, steady: Callable[[], Instant] = _steady) -> None:
@@ -63,12 +64,18 @@ class SystemClock:
         self._ahead: Instant = 0
         # How far it was ahead from the start, and is not followed.
         self._started_ahead: Instant = 0
+        # By how much another clock is ahead of the even count: so it is known while it cannot be asked.
+        self._other: Instant | None = None
 
     def start_no_later_than(self, instant: Instant) -> None:
         """Go by another clock, the database's, if the machine's is far ahead of it from the start."""
         ahead = self._wall() - instant
         if ahead > LEAP and self._read_at is None:
             self._started_ahead = ahead
+
+    def compare(self, instant: Instant) -> None:
+        """Another clock, on another machine, says that it is this instant now."""
+        self._other = instant - self._steady()
 
     def now(self) -> Instant:
         wall, steady = self._wall() - self._started_ahead, self._steady()
@@ -80,7 +87,11 @@ class SystemClock:
             self._leapt_at, self._ahead = None, 0
         elif self._leapt_at is None:
             self._leapt_at = steady
-        elif self._ahead > 0 and steady - self._leapt_at >= BELIEVED_AFTER:
+        elif (
+            self._ahead > 0
+            and steady - self._leapt_at >= BELIEVED_AFTER
+            and (self._other is None or abs(steady + self._other - wall) <= LEAP)
+        ):
             self._leapt_at, self._ahead = None, 0
         self._read_at = steady
         self._latest = max(self._latest, wall if self._leapt_at is None else expected)

@@ -65,6 +65,32 @@ def test_a_leap_forward_that_stays_is_believed_and_one_back_never() -> None:
         assert (clock.ahead_s == 0) == believed
 
 
+@pytest.mark.parametrize(("agrees", "leap"), [(True, DAY), (False, DAY), (False, HOUR)])
+def test_where_there_is_another_clock_a_leap_is_believed_only_if_it_agrees(agrees: bool, leap: int) -> None:
+    machine = Machine()
+    clock, other = machine.clock(), machine.set_by
+    before = clock.now()
+    clock.compare(other + machine.steady)
+    machine.set_by += leap
+    clock.now()
+    for _ in range(3):
+        machine.steady += BELIEVED_AFTER
+        clock.compare(other + machine.steady + (leap if agrees else 0))
+        assert clock.now() - before == machine.steady - 500 + (leap if agrees else 0)
+    assert clock.ahead_s == (0 if agrees else leap // 1000)
+
+
+def test_what_the_other_clock_said_last_counts_while_it_cannot_be_asked() -> None:
+    machine = Machine()
+    clock = machine.clock()
+    before = clock.now()
+    clock.compare(before)
+    machine.set_by += DAY
+    for _ in range(3):
+        machine.steady += BELIEVED_AFTER
+        assert clock.now() - before == machine.steady - 500
+
+
 def test_small_corrections_are_followed_but_never_back() -> None:
     machine = Machine()
     clock = machine.clock()
@@ -131,6 +157,28 @@ async def test_control_a_clock_that_follows_every_leap_ends_every_hold(
 ) -> None:
     monkeypatch.setattr(clocks, "LEAP", 10 * DAY)
     states, _ = await after_a_leap(database_url, monkeypatch)
+    assert states["expired"] >= 9
+
+
+@pytest.mark.guarantee(
+    "clock.ahead", "It stays so, long enough to be believed without the database's clock: nobody's hold ends."
+)
+async def test_a_leap_that_stays_ends_nothing_while_the_databases_clock_disagrees(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quarter of an hour is over at once here."""
+    monkeypatch.setattr(clocks, "BELIEVED_AFTER", 0)
+    states, ahead = await after_a_leap(postgres_url, monkeypatch)
+    assert states == {"held": 9, "cancelled": 1}
+    assert DAY // 1000 - 1 <= ahead <= DAY // 1000
+
+
+async def test_where_there_is_no_other_clock_a_leap_that_stays_is_followed(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite has the machine's own clock: after the quarter of an hour, which is over at once here."""
+    monkeypatch.setattr(clocks, "BELIEVED_AFTER", 0)
+    states, _ = await after_a_leap(sqlite_url, monkeypatch)
     assert states["expired"] >= 9
 
 
