@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import stat
 import subprocess
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast import Holdfast, granted
 from holdfast.store.queries import load_migrations
+from holdfast.store.sqlite.backup import restore
 from testbed.postgres import find_binaries, fresh_database
 from tests.cli.conftest import Cli
 from tests.database import sqlite_file
+from tests.patience import until
 from tests.verified import verified
+
+CALLERS = 16
 
 
 @pytest.fixture
@@ -51,32 +58,38 @@ def test_what_was_backed_up_comes_back_and_what_was_there_is_kept(cli: Cli, copy
     assert len(Cli(f"sqlite:///{aside}").json("bookings", "yoga")) == 2
 
 
+@asynccontextmanager
+async def booking_all_the_while(hf: Holdfast, pool: str) -> AsyncIterator[list[str]]:
+    """People book until the end, and many have done so before; the parties that were answered so far."""
+    answered: list[str] = []
+    done = asyncio.Event()
+
+    async def book(caller: int) -> None:
+        while not done.is_set():
+            party = f"party-{caller}-{len(answered)}"
+            granted(await hf.book(pool, party))
+            answered.append(party)
+
+    callers = [asyncio.create_task(book(n)) for n in range(CALLERS)]
+    await until(lambda: len(answered) >= 500)
+    yield answered
+    done.set()
+    await asyncio.gather(*callers)
+
+
 async def test_a_copy_that_is_made_while_people_book_is_of_one_moment(cli: Cli, copy: Path) -> None:
     """Every party that the copy knows was answered or under way, and all promises hold in it."""
     async with Holdfast.open(cli.url) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 10**6}))
-        answered = 0
-
-        async def book(caller: int) -> None:
-            nonlocal answered
-            while not done.is_set():
-                granted(await hf.book("gig", f"party-{caller}-{answered}"))
-                answered += 1
-
-        done = asyncio.Event()
-        callers = [asyncio.create_task(book(n)) for n in range(16)]
-        while answered < 500:
-            await asyncio.sleep(0.01)
-        before = answered
-        said = await asyncio.to_thread(cli, "backup", str(copy))
-        during = answered
-        done.set()
-        await asyncio.gather(*callers)
+        async with booking_all_the_while(hf, "gig") as answered:
+            before = len(answered)
+            said = await asyncio.to_thread(cli, "backup", str(copy))
+            during = len(answered)
     assert "All promises hold" in said
     assert during > before, "nobody waits for a backup"
     report = await verified(f"sqlite:///{copy}")
     assert report.whole
-    assert before <= report.bookings <= during + len(callers)
+    assert before <= report.bookings <= during + CALLERS
 
 
 def test_nothing_is_overwritten_or_taken_from_under_a_running_service(cli: Cli, copy: Path) -> None:
@@ -162,11 +175,75 @@ def test_a_damaged_copy_is_noticed(cli: Cli, copy: Path) -> None:
     with closing(sqlite3.connect(copy)) as file:
         file.execute("DELETE FROM log WHERE seq = 2")
         file.commit()
-    assert "Restored" in cli("restore", str(copy), "--replace", code=1)
+    cli.book("yoga", "Dan")
+    said = cli("restore", str(copy), "--replace", code=1)
+    assert "Nothing was restored" in said
+    assert "--despite-faults" in said
+    assert cli.json("restore", str(copy), "--replace", code=1)["restored"] is False
+    assert len(cli.json("bookings", "yoga")) == 4, "what was there is still there"
+    assert not list(copy.parent.glob("*.before-*"))
+    assert not list(copy.parent.glob("*.part*"))
     content = bytearray(copy.read_bytes())
     content[8192:20480] = bytes(12288)
     copy.write_bytes(content)
     cli("restore", str(copy), "--replace", code=3)
+
+
+def test_a_copy_with_faults_is_put_in_for_who_says_so(cli: Cli, copy: Path) -> None:
+    """It may be the only one that there is."""
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    cli.book("yoga", "Ann")
+    cli("backup", str(copy))
+    with closing(sqlite3.connect(copy)) as file:
+        file.execute("DELETE FROM log WHERE seq = 2")
+        file.commit()
+    cli.book("yoga", "Bea")
+    assert "Restored" in cli("restore", str(copy), "--replace", "--despite-faults", code=1)
+    assert len(cli.json("bookings", "yoga")) == 1
+
+
+class Killed(BaseException):
+    """Nobody catches it, as nobody catches a kill."""
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_whenever_a_restore_is_killed_there_is_a_database(
+    cli: Cli, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Where there is none, a service would begin with an empty one. Killed before each change to a folder."""
+    cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
+    cli("backup", str(copy))
+    copy.with_name(copy.name + ".secret").write_text("another\n")
+    cli("pool", "create", "late", "--preset", "class_waitlist", "--size", "1")
+    database, survived, left = Path(sqlite_file(cli.url)), 0, 0
+
+    def counted(change: Callable[..., Any], works: bool = True) -> Callable[..., Any]:
+        def change_or_die(*given: Any) -> Any:
+            nonlocal left
+            if not left:
+                raise Killed
+            left -= 1
+            if not works:
+                raise OSError("no links here")
+            return change(*given)
+
+        return change_or_die
+
+    while True:
+        left, aside = survived, tmp_path / f"aside-{survived}"
+        with monkeypatch.context() as fatal:
+            fatal.setattr(Path, "rename", counted(Path.rename))
+            fatal.setattr(Path, "replace", counted(Path.replace))
+            fatal.setattr(os, "link", counted(os.link, links))
+            try:
+                assert restore(copy, database, aside)
+                break
+            except Killed:
+                survived += 1
+        assert [it["key"] for it in cli.json("pool", "list")][-1] == "yoga", survived
+    assert survived >= 3
+    assert [it["key"] for it in cli.json("pool", "list")] == ["yoga"]
+    assert len(Cli(f"sqlite:///{aside}").json("pool", "list")) == 2
 
 
 def test_a_backup_of_an_earlier_version_can_be_made_before_the_upgrade(
@@ -184,18 +261,22 @@ async def test_postgres_comes_back_by_its_own_tools(
     postgres_url: str, postgres_server_url: str, copy: Path
 ) -> None:
     """As the guide says: pg_dump while people book, pg_restore into an empty database, verify."""
+    tools = find_binaries()
+    dump = [tools / "pg_dump", "--format=custom", f"--file={copy}", postgres_url]
     async with Holdfast.open(postgres_url) as hf:
         granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
         ann = granted(await hf.book("yoga", "Ann"))
-        granted(await hf.book("yoga", "Bea"))
-    tools = find_binaries()
-    subprocess.run([tools / "pg_dump", "--format=custom", f"--file={copy}", postgres_url], check=True)
+        async with booking_all_the_while(hf, "yoga") as answered:
+            before = len(answered)
+            await asyncio.to_thread(subprocess.run, dump, check=True)
+            during = len(answered)
+    assert during > before, "nobody waits for a dump"
     with fresh_database(postgres_server_url) as other:
         into = ["--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={other}"]
         subprocess.run([tools / "pg_restore", *into, copy], check=True)
         report = await verified(other)
         assert report.whole
-        assert report.bookings == 2
+        assert 1 + before <= report.bookings <= 1 + during + CALLERS
         async with Holdfast.open(other) as hf:
             assert granted(await hf.booking(ann.edit_token or "")).id == ann.id
     assert "pg_dump" in Cli(postgres_url)("backup", str(copy), code=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from holdfast.verify import Report
 
 _OTHERS = "PostgreSQL has tools of its own for this, such as pg_dump and pg_restore: see docs/howto/backup.md"
+
+_FAULTS = "does not keep every promise, and only --despite-faults puts it there all the same"
+T = TypeVar("T")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +43,7 @@ def backup(
     from holdfast.store.sqlite.backup import back_up
 
     _copied(lambda: back_up(_file_of(database), to))
-    _tell(to, as_json, f"Backed up to {to}")
+    _tell(to, _checked(to), as_json, f"Backed up to {to}")
 
 
 def restore(
@@ -48,12 +51,16 @@ def restore(
     replace: Annotated[
         bool, typer.Option("--replace", help="Move the database that is there aside, and keep it.")
     ] = False,
+    despite_faults: Annotated[
+        bool, typer.Option("--despite-faults", help="Restore it even if a promise does not hold in it.")
+    ] = False,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
     """Put a backup in the place of a SQLite database.
 
-    Stop the service first. What happened after the backup was made is not in it.
+    Stop the service first. What happened after the backup was made is not in it. It is checked before, as
+    holdfast verify checks: if a promise does not hold, nothing is restored, and the exit code is 1.
     """
     from holdfast.store.sqlite.backup import restore as put_back
 
@@ -63,9 +70,18 @@ def restore(
     aside = _aside(target.resolve()) if replace and target.exists() else None
     if target.exists() and aside is None:
         desk.fail(f"{target} is there already: --replace moves it aside", desk.WRONG)
-    _copied(lambda: put_back(backup, target, aside))
-    kept = f"; what was there is now {aside}" if aside else ""
-    _tell(target, as_json, f"Restored {target} from {backup}{kept}")
+    report: Report | None = None
+
+    def accept(draft: Path) -> bool:
+        nonlocal report
+        report = _checked(draft)
+        return despite_faults or report is None or report.whole
+
+    if _copied(lambda: put_back(backup, target, aside, accept)):
+        kept = f"; what was there is now {aside}" if aside else ""
+        _tell(target, report, as_json, f"Restored {target} from {backup}{kept}", restored=True)
+    else:
+        _tell(target, report, as_json, f"Nothing was restored: {backup} {_FAULTS}", restored=False)
 
 
 def _file_of(database: str | None, *, there: bool = True) -> Path:
@@ -89,21 +105,20 @@ def _aside(database: Path) -> Path:
     return next(path for path in paths if not path.exists())
 
 
-def _copied(copy: Callable[[], None]) -> None:
+def _copied(copy: Callable[[], T]) -> T:
     from holdfast.errors import HoldfastError, SettingsWrong
 
     try:
-        copy()
+        return copy()
     except SettingsWrong as error:
         desk.fail(str(error), desk.WRONG)
     except (HoldfastError, OSError) as error:
         desk.fail(str(error), desk.UNAVAILABLE)
 
 
-def _tell(copy: Path, as_json: bool, done: str) -> None:
-    report = _checked(copy)
+def _tell(copy: Path, report: Report | None, as_json: bool, done: str, **more: bool) -> None:
     if as_json:
-        desk.say(desk.encoded({"file": str(copy), "report": report}))
+        desk.say(desk.encoded({"file": str(copy), "report": report, **more}))
     elif report is None:
         later = "It is of an earlier version and was not checked; holdfast migrate brings it up to date."
         desk.say(f"{clean(done)}. {later}")

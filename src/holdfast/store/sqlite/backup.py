@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
@@ -19,6 +19,7 @@ from holdfast.errors import Busy, SchemaUnknown, SettingsWrong, Unavailable
 from holdfast.store.sqlite.store import version_of
 
 _SECRET: Final = ".secret"  # noqa: S105  # the end of a file's name
+_LOGS: Final = ("-wal", "-shm")
 _BUSY_S: Final = 10.0
 
 
@@ -32,8 +33,14 @@ def back_up(database: Path, to: Path) -> None:
         _flush(to.parent)
 
 
-def restore(backup: Path, database: Path, aside: Path | None = None) -> None:
-    """Put a backup in the place of a database; what is there now is moved aside, if one says where to.
+def restore(
+    backup: Path, database: Path, aside: Path | None = None, accept: Callable[[Path], bool] = lambda _: True
+) -> bool:
+    """Put a backup in the place of a database; what is there now is kept aside, if one says where to.
+
+    1. Copy the backup beside the database, onto the disk, and have it looked at: if it is not accepted, that
+       was all. 2. Give the old database its second name. 3. Give the new one the old one's name, in one step:
+       whenever we are killed, there is a database, for where there is none, a service would begin anew.
 
     A link stays one: what is replaced is the file that it leads to. The secret is beside the link, as ever.
     Raises SettingsWrong if something is there and nobody said where to, and Busy if somebody has it open.
@@ -45,17 +52,37 @@ def restore(backup: Path, database: Path, aside: Path | None = None) -> None:
         _must_be_new(aside)
         _must_be_idle(place)
     with _draft(place) as draft, _draft(_beside(database)) as secret:
-        # Whole and on disk before anything is moved: a service would begin anew where there is nothing.
         _copy(backup, draft)
         _must_be_ours(draft, backup)
+        if not accept(draft):
+            return False
+        _settle(draft)
         has_secret = _copied(_beside(backup), secret)
         if aside is not None:
             _copy_secret(database, aside)
-            place.rename(aside)
+            _keep_aside(place, aside)
         if has_secret:
             secret.replace(_beside(database))
-        draft.rename(place)
+            _flush(database.parent)
+        draft.replace(place)
         _flush(place.parent)
+    return True
+
+
+def _keep_aside(place: Path, aside: Path) -> None:
+    """Give a file a second name; where there is no such thing, copy it."""
+    for end in _LOGS:
+        # One that is damaged beyond reading has left its log: it must not meet the new database.
+        with suppress(FileNotFoundError):
+            place.with_name(place.name + end).rename(aside.with_name(aside.name + end))
+    try:
+        os.link(place, aside)
+    except OSError:
+        with _draft(aside) as draft:
+            shutil.copyfile(place, draft)
+            _flush(draft)
+            draft.rename(aside)
+    _flush(aside.parent)
 
 
 @contextmanager
@@ -70,7 +97,8 @@ def _draft(path: Path) -> Iterator[Path]:
     try:
         yield Path(name)
     finally:
-        Path(name).unlink(missing_ok=True)
+        for end in ("", *_LOGS):
+            Path(name + end).unlink(missing_ok=True)
 
 
 def _copy(source: Path, draft: Path) -> None:
@@ -133,10 +161,13 @@ def _must_be_idle(database: Path) -> None:
             raise Unavailable(f"SQLite cannot open {database}: {error}") from error
         raise Busy(f"somebody has {database} open: stop the service first") from error
     except sqlite3.DatabaseError:
-        # Damaged beyond reading, which may be why it is replaced; its log goes with it.
-        for end in ("-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                database.with_name(database.name + end).unlink()
+        pass  # Damaged beyond reading, which may be why it is replaced.
+
+
+def _settle(draft: Path) -> None:
+    """Make one file of it again, on the disk: who looked at it may have left a log ahead of it."""
+    _must_be_idle(draft)
+    _flush(draft)
 
 
 def _beside(database: Path) -> Path:
