@@ -68,6 +68,11 @@ async def find_secret(store: Store, url: str, given: str | None = None) -> str:
     return str(found[0][0])
 
 
+async def keeps_secret(store: Store, secret: str) -> bool:
+    """Whether the secret for links stands in the database, and so in every dump of it."""
+    return (secret,) in [tuple(row) for row in await store.reader().rows("get_secret", _SECRET_NAME)]
+
+
 def _secret_beside(database: Path) -> str:
     path = database.with_name(database.name + ".secret")
     if not path.exists():

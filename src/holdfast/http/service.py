@@ -26,6 +26,7 @@ from holdfast.accounts.passkeys import Passkeys, site_of
 from holdfast.accounts.passwords import Passwords
 from holdfast.accounts.sessions import Limits, Sessions
 from holdfast.clock import Clock, TestClock
+from holdfast.config import keeps_secret
 from holdfast.console import site as console
 from holdfast.errors import Unavailable
 from holdfast.hoarding import Source
@@ -71,6 +72,10 @@ log = logging.getLogger("holdfast.http")
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # What people choose themselves may have a slash in it.
 _WITH_SLASHES: Final = re.compile(r"\{(label|party)\}")
+_KEPT: Final = (
+    "the secret for links is kept in the database, and so in every dump of it: set HOLDFAST_SECRET "
+    "(docs/howto/production.md says how to keep the links that were sent)"
+)
 _ORGS_MAX: Final = 10_000
 _PAUSE_MAX_S: Final = 5.0
 
@@ -150,6 +155,8 @@ class Service:
                     )
                     if not await self.keys.any():
                         log.warning("nobody has a key yet: holdfast key create --role admin --name NAME")
+                    if self.hf is not None and await keeps_secret(self.hf.store, self.hf.secret):
+                        log.warning(_KEPT)
                     await done.wait()
                 return
             except (Unavailable, OSError) as error:
