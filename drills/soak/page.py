@@ -6,8 +6,9 @@ import csv
 import json
 from pathlib import Path
 
+from drills.soak import bounds
 from drills.soak.chart import Line, svg
-from drills.soak.run import MIB, Soaked, Window
+from drills.soak.run import MEMORY_GROWTH_MAX, MIB, Soaked, Window
 from testbed.guarantees.evidence import EVIDENCE, record
 
 NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -30,13 +31,23 @@ _INTRO = """# A long run
 `python3 dev.py soak` has the real service work for an hour: sign-ups with holds that lapse, lines that fill,
 offers claimed and declined, cancellations, people who look again and again, pages and the console, streams
 that come and go, mail and webhooks to receivers on loopback, pools made and cancelled, people erased, and
-`holdfast prune` every few minutes. Everybody who comes is somebody new. It goes at four tenths of what the
-machine could do, and looks at the process every ten seconds. Growth is that of a straight line through what
-was measured after the first fifth, when caches have filled.
+`holdfast prune` every few minutes. Everybody who comes is somebody new. Before the hour begins, people do as
+much as the machine can take for fifteen seconds, and what they did is divided by the time until the last
+e-mail and the last webhook of it have arrived: that is the full rate, counted in requests a second, with
+every stream that is opened as one. In the hour, four tenths of that number of acts are begun each second, an
+act being one request or a few. The process is looked at every ten seconds. Growth is that of a straight line
+through what was measured after the first fifth, when most caches have filled.
 
 What is kept does grow: a booking and its log are not thrown away, only emptied of what people said. So the
 database is measured against the log entries in it. What must not grow is memory, open files, tasks, the
 write-ahead log, and the time that answers take.
+"""
+_BOUNDS = """## What is kept in memory
+
+A process keeps some of what it has seen, to be faster. Each of these has a bound; when it is reached, the
+oldest go, or all, and are looked up again. Some of them fill slowly, so memory may rise for longer than the
+first minutes; the drill fails at {limit} MiB an hour, which is less than SQLite's pages alone may take.
+
 """
 
 
@@ -49,6 +60,11 @@ def write(done: Soaked) -> None:
         writer.writerows(_row(window) for window in done.windows)
     (EVIDENCE / f"soak-{done.store}.svg").write_text(_chart(done), encoding="utf-8")
     _record(done)
+    write_page()
+
+
+def write_page() -> None:
+    """Write the page anew from what is recorded."""
     page = EVIDENCE.parent / "concepts" / "long-run.md"
     page.write_text(text(EVIDENCE), encoding="utf-8")
 
@@ -133,7 +149,7 @@ def _each(window: Window) -> int:
 
 def text(place: Path) -> str:
     """The page, of all runs that were recorded."""
-    parts = [_INTRO]
+    parts = [_INTRO, _BOUNDS.format(limit=MEMORY_GROWTH_MAX // MIB) + bounds.table() + "\n"]
     for store, name in NAMES.items():
         known = place / f"soak-{store}.json"
         if not known.exists():
@@ -151,3 +167,7 @@ def text(place: Path) -> str:
         lines = [heads, ["---"] * len(heads), *rows]
         parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n")
     return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    write_page()

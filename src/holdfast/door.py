@@ -24,6 +24,7 @@ from holdfast.store.base import Store
 from holdfast.ticker import Ticker
 
 _GIVE_UP_S: Final = 10.0
+_POOLS_MAX: Final = 20_000
 
 T = TypeVar("T")
 
@@ -51,15 +52,15 @@ class Door:
         self.reads = Reads(store, clock, secret)
         self.ticker = Ticker(store, clock, self._tick, self._forget)
         self.engine = Engine(store, clock, secret, self.ticker.due)
-        # Pools that were looked up before, by name; and those known to be this org's.
-        self._pools: dict[str, int] = {}
-        self._ours: set[int] = set()
+        # Pools that were looked up before, by org and name; and whose pools are known. All orgs share both.
+        self._pools: dict[tuple[str, str], int] = {}
+        self._owned: set[tuple[str, int]] = set()
         self._rehearses = False
 
     def for_org(self, org: str) -> Self:
         """The same open database, lane and ticker, as another org sees it."""
         view = copy(self)
-        view.org, view._pools, view._ours = org, {}, set()
+        view.org = org
         return view
 
     @asynccontextmanager
@@ -121,18 +122,26 @@ class Door:
 
     def _known_pool(self, name: object) -> int | None:
         """The pool of this name, if it was looked up before."""
-        return self._pools.get(name) if isinstance(name, str) else None
+        return self._pools.get((self.org, name)) if isinstance(name, str) else None
 
     async def _pool_id(self, name: object) -> int | None:
         if not isinstance(name, str):
             return None
-        known = self._pools.get(name)
+        known = self._pools.get((self.org, name))
         if known is None:
             known = await self.reads.pool_id(name, self.org)
             if known is not None:
-                self._pools[name] = known
-                self._ours.add(known)
+                if len(self._pools) >= _POOLS_MAX:
+                    self._pools.clear()
+                self._pools[self.org, name] = known
+                self._remember(known)
         return known
+
+    def _remember(self, pool_id: int) -> None:
+        """This pool is of this org."""
+        if len(self._owned) >= _POOLS_MAX:
+            self._owned.clear()
+        self._owned.add((self.org, pool_id))
 
     async def _on_pool(self, pool: str, command: c.Command, key: str | None = None) -> Answer:
         pool_id = await self._pool_id(pool)
@@ -149,15 +158,15 @@ class Door:
     async def _key(self, booking: str) -> tuple[int, int] | Refusal:
         """The (pool, number) of a booking of this org's."""
         named = ids.booking_number(booking)
-        if named is not None and named[0] in self._ours:
+        if named is not None and (self.org, named[0]) in self._owned:
             return named
         found = await self.reads.booking_key(booking, self.org)
         if not isinstance(found, Refusal):
-            self._ours.add(found[0])
+            self._remember(found[0])
         return found
 
     async def _is_ours(self, pool_id: int) -> bool:
-        return pool_id in self._ours or await self._pool_id(ids.pool_text(pool_id)) is not None
+        return (self.org, pool_id) in self._owned or await self._pool_id(ids.pool_text(pool_id)) is not None
 
     async def _on_offer(
         self, token: str, make: Callable[[int, int], c.Command], key: str | None = None

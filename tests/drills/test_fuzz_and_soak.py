@@ -16,12 +16,15 @@ from drills.fuzz.judge import Judge
 from drills.fuzz.odd import Odd, broken, written
 from drills.fuzz.state import addresses
 from drills.fuzz.wire import Answer, Asked
-from drills.soak import fit
+from drills.soak import bounds, fit
+from drills.soak import page as soak_page
 from drills.soak.chart import Line, svg
 from holdfast.http.openapi import document
 from holdfast.http.service import Service, operations_of
 from holdfast.http.settings import Settings
+from testbed.guarantees.evidence import EVIDENCE
 
+SOURCE = Path(__file__).parents[2] / "src" / "holdfast"
 ROLES = ("admin", "staff", "read", "public")
 PROBLEM = {"type": "/docs#invalid", "title": "No", "status": 422, "code": "invalid", "detail": "No."}
 
@@ -50,6 +53,23 @@ def test_the_same_seed_asks_the_same(asking: Asking) -> None:
     raw = [asking.next(Random("1/sqlite/0/7")).raw() for _ in range(2)]
     assert raw[0] == raw[1]
     assert asking.next(Random("1/sqlite/0/8")).as_curl("http://127.0.0.1:1").startswith("curl ")
+
+
+def test_what_is_kept_in_memory_has_bounds_and_the_page_says_them() -> None:
+    """A cache without a bound fails here, as does a bound that was changed."""
+    page = (EVIDENCE.parent / "concepts" / "long-run.md").read_text(encoding="utf-8")
+    assert bounds.table() in page
+    assert page == soak_page.text(EVIDENCE), "run: python3 -m drills.soak.page"
+    cached = [path for path in SOURCE.rglob("*.py") if "@cache\n" in path.read_text(encoding="utf-8")]
+    # These are asked about what the program has: names of its queries, commands and files.
+    assert {path.relative_to(SOURCE).as_posix() for path in cached} <= {
+        "demo/pages.py",
+        "inputs.py",
+        "http/docs.py",
+        "pages/static.py",
+        "store/postgres/bulk.py",
+        "store/sqlite/bulk.py",
+    }
 
 
 def test_every_command_is_known_to_the_drill() -> None:

@@ -219,7 +219,7 @@ async def test_control_without_looking_at_the_log_a_seat_is_given_twice(
 
 
 def granted_pool(hf: Holdfast) -> int:
-    return hf._pools["chair"]
+    return hf._pools[hf.org, "chair"]
 
 
 async def test_whoever_listens_badly_does_not_stop_the_lane(hf: Holdfast) -> None:

@@ -113,7 +113,7 @@ async def test_control_without_looking_at_the_log_two_stand_at_one_place(
         await make_full(here)
         granted(await there.book("class", "of the other"))
         granted(await here.book("class", "ann"))
-        known = there.engine.memory.last(there._pools["class"])
+        known = there.engine.memory.last(there._pools[there.org, "class"])
         assert known is not None
         loaded = known.loaded(known.at)
         assert loaded.view.waiting == 3, "it does not know of ann"

@@ -49,7 +49,7 @@ async def test_what_is_forgotten_while_a_batch_is_loaded_is_not_missed_there(
             return found
 
         monkeypatch.setattr(type(tx), "rows", meanwhile)
-        pool_id = here._pools["known"]
+        pool_id = here._pools[here.org, "known"]
         standing = here.engine.memory.last(pool_id)
         assert standing is not None
         here.engine._wary, before = 1, here.engine.batches

@@ -132,6 +132,8 @@ class Doorkeeper:
                 self._staying.pop(name, None)
                 return False
             if generation == self.generation:
+                if len(self._staying) >= _REMEMBERED_MAX:
+                    self._staying.clear()
                 self._staying[name] = now + _REMEMBERED_S
         return True
 
