@@ -75,7 +75,7 @@ def test_two_processes_share_a_port_and_one_may_leave(postgres_url: str) -> None
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (Settings(database="sqlite:///seats.db", share_port=True), "is for PostgreSQL"),
+        (Settings(database="sqlite:///seats.db", share_port=True), "no gain of more is promised"),
         (Settings(database="postgresql://localhost/x", port=0, share_port=True), "say which"),
     ],
 )

@@ -31,8 +31,8 @@ def must_be_shareable(settings: Settings) -> None:
         raise SettingsWrong("HOLDFAST_SHARE_PORT: only Linux deals connections out to several processes.")
     if not settings.database.startswith(("postgresql://", "postgres://")):
         raise SettingsWrong(
-            "HOLDFAST_SHARE_PORT is for PostgreSQL: on SQLite processes would wait for each other, "
-            "and one does more than two."
+            "HOLDFAST_SHARE_PORT is for PostgreSQL: on SQLite only one process can write at a time, "
+            "and no gain of more is promised."
         )
     if not settings.port:
         raise SettingsWrong("HOLDFAST_SHARE_PORT: to share a port, say which (HOLDFAST_PORT).")
