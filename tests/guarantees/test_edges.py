@@ -10,8 +10,8 @@ import pytest
 
 from tests.console.desk import PASSWORD
 from tests.guarantees.broken import broken
+from tests.http.hidden import found_in
 from tests.http.server import Client, Server
-from tests.http.test_keys import found_in
 from tests.http.test_log_hygiene import SECRETS
 from tests.http.test_strictness import BODIES, QUANTITIES, sent
 from tests.notifiers.servers import MailServer

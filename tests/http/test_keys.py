@@ -11,10 +11,8 @@ import pytest
 
 from holdfast.cli.main import app
 from tests.database import ask
-from tests.http.server import Client, Server, make_key, serving
-from tests.store.upgrades.loading import every_row
-
-MASTER = "the-master-secret-of-this-very-test"
+from tests.http.hidden import MASTER, dump, found_in, used
+from tests.http.server import Client, Server, serving
 
 ROUTES = [
     ("POST", "/v1/pools"),
@@ -352,45 +350,6 @@ def test_control_a_secret_that_the_database_keeps_is_in_the_dump_and_the_service
 def test_nobody_is_warned_of_a_secret_beside_sqlite(sqlite_url: str) -> None:
     with serving(sqlite_url) as server:
         assert "HOLDFAST_SECRET" not in server.log("ready to serve")
-
-
-def dump(url: str) -> str:
-    """Every row of every table."""
-    return str(asyncio.run(every_row(url)))
-
-
-def used(server: Server) -> tuple[list[str], str]:
-    """People book and claim, staff sign in: all that must be kept from everybody, and a booking's id."""
-    secret = make_key(server.url, "staff", name="hidden")
-    boss = make_key(server.url, "admin", name="boss")
-    with server.client(boss) as admin, server.client() as browser:
-        hook = admin.ask("POST", "/v1/webhooks", {"url": "https://example.org/hook"}, expect=201)
-        olga = {"email": "olga@example.org", "name": "Olga", "role": "staff"}
-        invited = admin.ask("POST", "/v1/members", olga, expect=201)["invitation"]["token"]
-        eve = admin.ask("POST", "/v1/members", olga | {"email": "eve@example.org", "name": "Eve"}, expect=201)
-        body = {"token": invited, "password": "correct horse battery"}
-        begun = browser.ask("POST", "/v1/session/invitation", body, expect=201)
-        browser.headers["X-CSRF-Token"] = begun["csrf_token"]
-        browser.ask("GET", "/v1/session")
-        session = browser.cookies["holdfast_session"]
-    with server.client(secret) as client:
-        client.pool("quiet")
-        olga, ann = client.book("quiet", "olga"), client.book("quiet", "ann")
-        client.act(olga["id"], "cancel")
-        token = client.booking(ann["id"])["offer"]["token"]
-        client.ask("GET", f"/v1/offers/{token}")
-        client.ask("GET", f"/v1/bookings/{ann['edit_token']}")
-        client.ask("POST", f"/v1/offers/{token}/claim", headers={"Idempotency-Key": "quiet"})
-    hidden = [MASTER, secret, boss, token, token.split(".")[1], ann["edit_token"], session]
-    hidden += [begun["csrf_token"], invited, eve["invitation"]["token"], hook["secret"]]
-    assert all(len(it) > 15 for it in hidden)
-    return hidden, ann["id"]
-
-
-def found_in(server: Server, hidden: list[str]) -> list[str]:
-    """What of this is in the database or in the log."""
-    told = dump(server.url) + server.log()
-    return [secret for secret in hidden if secret in told]
 
 
 def test_the_command_line_makes_lists_and_revokes_keys(
