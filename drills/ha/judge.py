@@ -25,6 +25,7 @@ CALM = {
     "hold_expired",
     "offer_taken",
     "offer_expired",
+    "offer_withdrawn",
     "offer_answered",
     "not_possible",
     "idempotency_in_flight",

@@ -102,7 +102,18 @@ async def hold_lifetime_used_up(hf: Holdfast) -> Any:
 
 
 async def offer_taken(hf: Holdfast) -> Any:
-    """Staff make the pool smaller while an offer is out: whoever had it is told that it was filled."""
+    """The chair that was offered went on to the next in line, who took it."""
+    await pool(hf, preset="last_minute", quotas={"main": ["1A"]})
+    olga, ann, bea = [granted(await hf.book("gig", who)) for who in ("olga", "ann", "bea")]
+    granted(await hf.cancel(olga.id))
+    token = await token_of(hf, ann.id)
+    await hf.advance(seconds=10 * 60)
+    granted(await hf.claim(await token_of(hf, bea.id)))
+    return lambda: hf.claim(token)
+
+
+async def offer_withdrawn(hf: Holdfast) -> Any:
+    """Staff make the pool smaller while an offer is out."""
     token = await offered(hf)
     granted(await hf.change_pool("gig", sizes={"main": 0}, allow_demotion=True))
     return lambda: hf.claim(token)
@@ -155,14 +166,15 @@ STAGES: dict[str, Callable[[Holdfast], Awaitable[Callable[[], Awaitable[Any]]]]]
     for stage in (
         invalid, unknown, exists, not_open_yet, pool_closed, pool_paused, not_eligible, not_enough_room,
         unit_taken, already_holding, already_waiting, hold_expired, hold_lifetime_used_up, offer_taken,
-        offer_expired, offer_answered, not_possible, too_late, would_demote, idempotency_mismatch,
+        offer_expired, offer_withdrawn, offer_answered, not_possible, too_late, would_demote,
+        idempotency_mismatch,
     )
 }  # fmt: skip
 
 NAMES = {
     "already_holding": "booking", "already_waiting": "booking", "not_possible": "booking",
     "would_demote": "bookings", "offer_answered": "booking", "offer_expired": "booking",
-    "offer_taken": "booking",
+    "offer_taken": "booking", "offer_withdrawn": "booking",
 }  # fmt: skip
 
 
@@ -180,7 +192,11 @@ async def offered(hf: Holdfast) -> str:
     ann = await in_line(hf)
     [olga] = granted(await hf.bookings("gig", party="olga"))
     granted(await hf.cancel(olga.id))
-    offer = granted(await hf.booking(ann, secret=True)).offer
+    return await token_of(hf, ann)
+
+
+async def token_of(hf: Holdfast, booking: str) -> str:
+    offer = granted(await hf.booking(booking, secret=True)).offer
     assert offer is not None
     return offer.token
 
@@ -204,6 +220,15 @@ async def test_a_refusal_names_whom_it_is_about(hf: Holdfast, code: str) -> None
     for name in [named] if isinstance(named, str) else named:
         booking = granted(await hf.booking(name))
         assert booking.party.id in ("ann", "olga")
+
+
+async def test_a_late_tap_is_told_the_same_where_not_all_units_are_loaded(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.store.loader._UNITS_MAX", 1)
+    ask = await offer_taken(hf)
+    granted(await hf.add_units("gig", [{"label": label, "quota": "main"} for label in ("1B", "1C")]))
+    assert (await ask()).code == "offer_taken"
 
 
 def test_every_code_that_the_engine_can_give_is_here() -> None:

@@ -130,12 +130,12 @@ def test_an_offer_that_ended_is_a_calm_page(admin: Client, visitor: Visitor) -> 
     assert "has gone to the next in line" in plain(visitor.look(there))
 
 
-def test_an_offer_that_was_taken_back_says_that_it_was_filled(admin: Client, visitor: Visitor) -> None:
-    _, _, there = offered(admin, "filled")
+def test_an_offer_that_was_taken_back_says_that_it_is_gone(admin: Client, visitor: Visitor) -> None:
+    _, _, there = offered(admin, "smaller")
     body = {"sizes": {"main": 0}, "allow_demotion": True}
-    admin.ask("PATCH", "/v1/pools/filled", body)
+    admin.ask("PATCH", "/v1/pools/smaller", body)
     page = visitor.look(there)
-    assert heading(page) == "Sorry, this was just filled"
+    assert heading(page) == "This is no longer available"
     assert "You are still in line, and you are next." in plain(page)
     _, _, there = offered(admin, "ended")
     admin.ask("PATCH", "/v1/pools/ended", {"status": "closed"})
@@ -143,6 +143,25 @@ def test_an_offer_that_was_taken_back_says_that_it_was_filled(admin: Client, vis
     ann, _, there = offered(admin, "gone")
     admin.act(ann["id"], "cancel")
     assert heading(visitor.look(there)) == "This offer has been answered already"
+
+
+def test_a_late_tap_on_a_chair_that_somebody_else_took_says_that_it_was_filled(
+    admin: Client, visitor: Visitor
+) -> None:
+    quotas = [{"key": "main", "units": [{"label": "1A"}]}]
+    admin.ask("POST", "/v1/pools", {"key": "filled", "preset": "last_minute", "quotas": quotas}, expect=201)
+    olga, ann, bea = [admin.book("filled", who) for who in ("olga", ANN, BEA)]
+    admin.act(olga["id"], "cancel")
+    there = f"/o/{admin.booking(ann['id'])['offer']['token']}"
+    admin.advance(10 * 60)
+    assert heading(visitor.look(there)) == "The time to answer has passed"
+    admin.ask("POST", f"/v1/offers/{admin.booking(bea['id'])['offer']['token']}/claim")
+    for _ in range(2):
+        page = visitor.look(there)
+        assert heading(page) == "Sorry, this was just filled"
+        assert "You are still in line, and you are next." in plain(page)
+        visitor.submit(f"{there}/claim")
+    assert admin.booking(ann["id"])["state"] == "waiting"
 
 
 def test_part_of_an_offer_can_be_taken_where_the_policy_lets_one(admin: Client, visitor: Visitor) -> None:

@@ -48,6 +48,7 @@ HINTS: Final[Mapping[str, str]] = {
     "hold_lifetime_used_up": "Confirm it, or let staff extend it: holdfast extend BOOKING --staff NAME.",
     "offer_taken": "holdfast explain BOOKING tells what happened.",
     "offer_expired": "holdfast explain BOOKING tells what happened, and whether it is still in line.",
+    "offer_withdrawn": "holdfast explain BOOKING tells what happened, and whether it is still in line.",
     "offer_answered": "holdfast explain BOOKING tells what happened.",
     "not_possible": "holdfast booking BOOKING shows how it stands, holdfast explain BOOKING why.",
     "too_late": "holdfast pool show POOL shows when it starts and the cut-off before it.",

@@ -27,11 +27,11 @@ from holdfast.core.model import (
     Booking,
     Instant,
     Offer,
-    Pool,
 )
 from holdfast.core.policy import LENGTH_MAX, Policy
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, hold_expired, invalid, is_whole, not_possible, unknown
+from holdfast.core.room import need_all_units
 from holdfast.core.view import Need, View
 from holdfast.core.work import Done, Work
 
@@ -117,7 +117,7 @@ def lifetime_ends(policy: Policy, booking: Booking) -> Instant:
 def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done | Refusal:
     """Exactly one claim of an offer wins; the same person tapping twice gets the same yes twice.
 
-    Refusals, in order: offer_expired, pool_closed, offer_taken, offer_answered, invalid.
+    Refusals, in order: offer_taken, offer_expired, pool_closed, offer_withdrawn, offer_answered, invalid.
     """
     view, policy = work.view, work.view.pool.policy
     if offer.outcome == "claimed":
@@ -127,7 +127,7 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
         if view.bookings[got].state in HAS_SEATS:
             return Done(got, repeated=True)
     if offer.outcome is not None:
-        return answered(view.pool, offer, booking, work.now)
+        return answered(view, offer, booking, work.now)
     quantity = offer.quantity if command.quantity is None else command.quantity
     if not is_whole(quantity, offer.quantity):
         return invalid("quantity", f"quantity must be a whole number from 1 to {offer.quantity}.")
@@ -161,7 +161,7 @@ def _opening_of_seats(view: View, offer: Offer) -> int | None:
 
 
 def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
-    """Refusals, in order: not_possible, unknown, offer_expired, pool_closed, offer_taken, offer_answered."""
+    """Refusals, in order: not_possible, unknown, and those of an offer that is over: see `answered`."""
     view = work.view
     seq = booking.offer_seq if command.seq is None else command.seq
     offer = view.offers.get((booking.number, seq))
@@ -172,7 +172,7 @@ def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
     if offer.outcome == "declined":
         return Done(booking.number, repeated=True)
     if offer.outcome is not None:
-        return answered(work.view.pool, offer, booking, work.now)
+        return answered(view, offer, booking, work.now)
     end_offer(work, booking, lapsed=False)
     return Done(booking.number)
 
@@ -231,15 +231,37 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
 
 
-def answered(pool: Pool, offer: Offer, booking: Booking, now: Instant) -> Refusal:
-    """A calm no for an offer that is no longer live, with where the party now stands."""
+def answered(view: View, offer: Offer, booking: Booking, now: Instant) -> Refusal:
+    """A calm no for an offer that is no longer live, with where the party now stands.
+
+    Refusals, in order: offer_taken, offer_expired, pool_closed, offer_withdrawn, offer_answered.
+    """
+    pool = view.pool
     why = pool.over(now)
     facts = {"booking": booking.number, "still_waiting": booking.state == WAITING}
+    if offer.outcome == "lapsed" and _taken_by_another(view, offer, booking):
+        return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
     if offer.outcome == "withdrawn" and why is not None:
         has = "has started" if why == "started" else f"is {why}"
         return Refusal("pool_closed", f"{pool.name} {has}.", None, facts)
     if offer.outcome == "withdrawn" and booking.state != CANCELLED:
-        return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
+        return Refusal("offer_withdrawn", "This is no longer available.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)
+
+
+def _taken_by_another(view: View, offer: Offer, booking: Booking) -> bool:
+    """Whether somebody else has a unit that was offered. Who has a seat without a name cannot be said."""
+    for label in offer.units:
+        if label not in view.units:
+            need_all_units(view)
+        number = view.units[label].booking if label in view.units else None
+        if number is None:
+            continue
+        if number not in view.bookings:
+            raise Need("booking", number)
+        taker = view.bookings[number]
+        if taker.state in HAS_SEATS and taker.party.id != booking.party.id:
+            return True
+    return False

@@ -27,6 +27,7 @@ CODES: Final[Mapping[str, int]] = {
     "hold_lifetime_used_up": 409,
     "offer_taken": 409,
     "offer_expired": 410,
+    "offer_withdrawn": 410,
     "offer_answered": 409,
     "not_possible": 409,
     "too_late": 409,

@@ -46,6 +46,7 @@ TITLES: Final[Mapping[str, str]] = {
     "hold_lifetime_used_up": "The hold cannot be extended any more",
     "offer_taken": "Just filled",
     "offer_expired": "The offer has expired",
+    "offer_withdrawn": "No longer available",
     "offer_answered": "The offer has been answered",
     "not_possible": "Not possible as things stand",
     "too_late": "Too late",

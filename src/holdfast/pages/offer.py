@@ -84,14 +84,16 @@ async def _sight(call: Call, key: tuple[int, int, int]) -> _Sight:
 
 
 async def _state(call: Call, reads: Reads, key: tuple[int, int, int], offer: Offer) -> str:
-    """live, claimed, declined, or the code of what one would be told: expired, taken, answered, closed."""
+    """live, claimed, declined, or the code of what one would be told: see `answered`."""
     if offer.outcome in ("claimed", "declined"):
         return str(offer.outcome)
     if offer.outcome is None:
         return "live" if offer.expires_at > call.now else "offer_expired"
-    row = (await reads.reader().each("bookings_by_number", [key[:2]]))[0]
-    pool = (await reads.view(key[0])).pool
-    return answered(pool, offer, rows.booking_of(row), call.now).code
+    view = await reads.view(key[0], units=bool(offer.units))
+    takers = {unit.booking for label in offer.units if (unit := view.units.get(label))} - {None}
+    numbers = [(key[0], number) for number in {key[1], *takers}]
+    view.load_bookings(map(rows.booking_of, await reads.reader().each("bookings_by_number", numbers)))
+    return answered(view, offer, view.bookings[key[1]], call.now).code
 
 
 def _left(call: Call, offer: Offer) -> int:

@@ -162,6 +162,13 @@ class Loader:
                 offers[pool_id, number, seq or booking.offer_seq] = None
         if offers:
             await self._load_offers(found, offers)
+        for pool_id, number, seq in offers:
+            # Of an offer that is over it may be asked who has its units now.
+            loaded = found[pool_id]
+            offer = loaded.offers.get((number, seq))
+            labels = offer.units if offer is not None else ()
+            if missing := [label for label in labels if label not in loaded.view.units]:
+                await self._load_units(loaded, missing)
 
     async def _load_units(self, loaded: Loaded, labels: list[str]) -> None:
         found = await self._rows("units_by_label", loaded.pool_id, labels)
