@@ -122,6 +122,14 @@ def without_conditions(patch: pytest.MonkeyPatch, url: str) -> None:
         _rewrite(patch, "sqlite", "update_pools", " AND log_hash = ?14", " AND ?14 IS NOT NULL")
 
 
+def without_windows(patch: pytest.MonkeyPatch, url: str) -> None:
+    """Writes do not ask whether an offer that is claimed is still within its window."""
+    if dialect_of(url) == "postgres":
+        _rewrite(patch, "postgres", "answer_offers", "(v4 <> 'claimed' OR offers.expires_at > v5)", "true")
+    else:
+        _rewrite(patch, "sqlite", "answer_offers", "(?4 <> 'claimed' OR expires_at > ?5)", "true")
+
+
 async def without_keys(url: str) -> None:
     """Nothing keeps two rows from having the same key."""
     keys = {"bookings": "bookings_pkey", "log": "log_pkey", "outbox": "told_once"}

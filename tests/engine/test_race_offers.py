@@ -11,6 +11,7 @@ import pytest
 from holdfast import Holdfast, SyncHoldfast, granted, open_sync
 from holdfast.clock import TestClock, from_datetime
 from holdfast.core import decide
+from holdfast.errors import CommandFailed
 from tests.database import SECRET, START, ask
 from tests.engine.looking import Picture, events, look, look_now, wrong
 from tests.engine.processes import Worker, run_together
@@ -22,6 +23,7 @@ from tests.engine.staging import (
     without_conditions,
     without_keys,
     without_lock,
+    without_windows,
 )
 from tests.verified import assert_verified
 
@@ -225,12 +227,35 @@ async def test_a_tap_after_the_window_is_late_though_no_timer_has_fired(database
     assert await untimely(database_url) == []
 
 
+async def test_a_late_claim_is_not_written_whatever_was_decided(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deadlines are judged in the decision; should that ever fail, the write itself asks for the window."""
+    monkeypatch.setattr(decide, "expire", lambda work: None)
+    async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
+        token, ann = await offered(hf)
+        hf.clock.move_to(START + 600_000)
+        with pytest.raises(CommandFailed, match="answer_offers found something else"):
+            await hf.claim(token)
+        assert granted(await hf.booking(ann)).state == "offered"
+    assert await untimely(database_url) == []
+
+
+async def test_a_claim_in_the_last_moment_is_written(database_url: str) -> None:
+    async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
+        token, _ = await offered(hf)
+        hf.clock.move_to(START + 599_999)
+        assert outcome(await hf.claim(token)) == "confirmed"
+
+
 @pytest.mark.guarantee("timers", "A late tap is taken while the timer sleeps.", control=True)
 @pytest.mark.parametrize("tap", ["claim", "decline"])
 async def test_control_without_judging_deadlines_a_late_tap_is_taken(
     database_url: str, tap: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """For a claim two protections are taken away: the decision's, and that of the write."""
     monkeypatch.setattr(decide, "expire", lambda work: None)
+    without_windows(monkeypatch, database_url)
     async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
         token, _ = await offered(hf)
         hf.clock.move_to(START + 600_000)

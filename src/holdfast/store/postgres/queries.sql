@@ -257,10 +257,12 @@ SELECT * FROM unnest(
     $8::bigint[], $9::text[], $10::bigint[], $11::bigint[]);
 
 -- name: answer_offers
+-- Conditional on its being live and, if it is claimed, within its window, whatever else the code believes.
 UPDATE offers SET outcome = v4, answered_at = v5, part = v6
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[])
     AS x (v1, v2, v3, v4, v5, v6)
-WHERE offers.pool_id = v1 AND offers.booking = v2 AND offers.seq = v3 AND offers.outcome IS NULL;
+WHERE offers.pool_id = v1 AND offers.booking = v2 AND offers.seq = v3 AND offers.outcome IS NULL
+    AND (v4 <> 'claimed' OR offers.expires_at > v5);
 
 -- name: upsert_openings
 INSERT INTO openings (pool_id, number, quota, unit, opened_at, state, tries, quantity, note)

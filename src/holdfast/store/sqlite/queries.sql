@@ -247,8 +247,9 @@ INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
 
 -- name: answer_offers
+-- Conditional on its being live and, if it is claimed, within its window, whatever else the code believes.
 UPDATE offers SET outcome = ?4, answered_at = ?5, part = ?6
-WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3 AND outcome IS NULL;
+WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3 AND outcome IS NULL AND (?4 <> 'claimed' OR expires_at > ?5);
 
 -- name: upsert_openings
 INSERT INTO openings (pool_id, number, quota, unit, opened_at, state, tries, quantity, note)
