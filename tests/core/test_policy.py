@@ -100,6 +100,10 @@ CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("checkout", {"hold_window": 0}, "hold_window"),
     ("checkout", {"hold_window": "61m"}, "hold_lifetime_max"),
     ("checkout", {"hold_lifetime_max": "14m"}, "hold_lifetime_max"),
+    ("checkout", {"hold_reminder": "15m"}, "hold_reminder"),
+    ("checkout", {"hold_reminder": "5m", "hold_window": "5m"}, "hold_reminder"),
+    ("class_waitlist", {"hold_reminder": "20m"}, "hold_reminder"),
+    ("event_signup", {"hold_reminder": "24h"}, "hold_reminder"),
     ("checkout", {"if_full": "wait"}, "promotion"),
     ("checkout", {"promotion": "auto"}, "promotion"),
     ("checkout", {"confirm_while_waiting": True}, "confirm_while_waiting"),
@@ -135,6 +139,12 @@ def test_a_contradiction_is_refused_with_its_field(preset: str, changes: dict[st
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.field, refused.status) == ("invalid", f"policy.{field}", 422)
     assert field in refused.sentence
+
+
+def test_a_reminder_as_late_as_can_be_is_a_reminder() -> None:
+    made = make("checkout", {"hold_reminder": 15 * 60 - 1})
+    assert isinstance(made, Policy)
+    assert isinstance(changed(made, {"hold_window": "14m"}), Refusal)
 
 
 WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
