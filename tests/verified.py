@@ -17,7 +17,7 @@ async def verified(url: str) -> Report:
 
 
 async def assert_verified(url: str) -> Report:
-    """Fails with every problem that there is."""
+    """Fails with every finding that there is."""
     report = await verified(url)
     assert report.whole, f"\n{report}"
     return report

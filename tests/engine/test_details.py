@@ -133,5 +133,5 @@ async def test_a_change_behind_the_log_is_seen(hf: Holdfast, database_url: str) 
     ann = granted(await hf.book("yoga", "ann"))
     granted(await hf.change_booking(ann.id, **SAID))
     await ask(database_url, "UPDATE bookings SET updated_at = updated_at + 1")
-    assert [problem.promise for problem in (await verified(database_url)).problems] == ["log_tells_all"]
+    assert [finding.promise for finding in (await verified(database_url)).findings] == ["log_tells_all"]
     await ask(database_url, "UPDATE bookings SET updated_at = updated_at - 1")

@@ -145,7 +145,7 @@ async def test_a_pool_is_verified_and_what_was_tampered_with_is_named(
     await ask(database_url, "UPDATE log SET by = 'staff:Mallory' WHERE seq = 5")
     report = granted(await hf.verify("salon"))
     assert not report.whole
-    assert "log_tells_all" in {problem.promise for problem in report.problems}
+    assert "log_tells_all" in {finding.promise for finding in report.findings}
 
 
 async def test_the_numbers_tell_of_freed_seats_and_offers(hf: Holdfast) -> None:

@@ -304,7 +304,7 @@ async def test_tampering_is_found(staged_url: str, promise: str, place: str, sta
         for statement in statements:
             await run(statement)
     report = await verified(staged_url)
-    assert any(found.promise == promise and place in str(found) for found in report.problems), f"\n{report}"
+    assert any(found.promise == promise and place in str(found) for found in report.findings), f"\n{report}"
 
 
 @pytest.mark.parametrize("chained", [False, True])
@@ -320,12 +320,12 @@ async def test_a_forged_entry_is_found_where_the_chain_breaks(staged_url: str, c
     prefix, suffix = ("x'", "'") if dialect_of(staged_url) == "sqlite" else (r"'\x", "'::bytea")
     forged = f"digest = {prefix}{digest.hex()}{suffix}, hash = {prefix}{head.hex()}{suffix}"
     await ask(staged_url, f"UPDATE log SET body = '{body}', {forged} WHERE {of('yoga')} AND seq = 3")
-    broken = [str(problem) for problem in (await verified(staged_url)).problems]
+    broken = [str(finding) for finding in (await verified(staged_url)).findings]
     where = 4 if chained else 3
     assert (
         f"log_tells_all: pool yoga, log entry {where}: it does not follow from the entry before it" in broken
     )
-    assert any("booking 2: party is Party(id='ann'" in problem for problem in broken), broken
+    assert any("booking 2: party is Party(id='ann'" in finding for finding in broken), broken
 
 
 async def test_many_problems_of_one_kind_are_counted(database_url: str) -> None:
@@ -334,5 +334,5 @@ async def test_many_problems_of_one_kind_are_counted(database_url: str) -> None:
         await asyncio.gather(*(hf.book("yoga", f"party {n}") for n in range(61)))
     await ask(database_url, "UPDATE bookings SET priority = 5")
     report = await verified(database_url)
-    assert len(report.problems) == 51
-    assert str(report.problems[-1]) == "log_tells_all: pool yoga: and 11 more like these"
+    assert len(report.findings) == 51
+    assert str(report.findings[-1]) == "log_tells_all: pool yoga: and 11 more like these"

@@ -123,7 +123,7 @@ async def test_the_command_says_what_is_wrong_and_where(database_url: str) -> No
     assert "tallies_add_up: pool yoga: main has" in answer.output
     answer = await run_command("--database", database_url, "--pool", "event", "--json")
     assert answer.exit_code == 0
-    assert '"problems": []' in answer.output
+    assert '"findings": []' in answer.output
     answer = await run_command("--database", database_url, "--pool", "nowhere")
     assert answer.exit_code == 1
     assert "unknown" in answer.output

@@ -126,7 +126,7 @@ async def test_a_redaction_that_nobody_vouches_for_is_a_forgery(hf: Holdfast, da
     for change in changes:
         await ask(database_url, change)
         report = await verified(database_url)
-        assert any("it was edited" in problem.sentence for problem in report.problems), change
+        assert any("it was edited" in finding.sentence for finding in report.findings), change
         for pool_id, seq, body in saved:
             where = f"pool_id = {pool_id} AND seq = {seq}"
             quoted = body.replace("'", "''")

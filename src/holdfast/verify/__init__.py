@@ -20,9 +20,9 @@ from holdfast.once import is_a_name
 from holdfast.shapes import Booking
 from holdfast.store.base import Snapshot, Store
 from holdfast.verify.pool import check_pool
-from holdfast.verify.report import Findings, Problem, Report
+from holdfast.verify.report import Finding, Findings, Report
 
-__all__ = ["Problem", "Report", "verify"]
+__all__ = ["Finding", "Report", "verify"]
 
 
 async def verify(store: Store, pools: Iterable[int] | None = None) -> Report:
@@ -46,7 +46,7 @@ async def verify(store: Store, pools: Iterable[int] | None = None) -> Report:
         count,
         sum(findings.bookings for findings in everything),
         sum(findings.entries for findings in everything),
-        tuple(problem for findings in everything for problem in findings.problems),
+        tuple(finding for findings in everything for finding in findings.all),
         sum(findings.redacted for findings in everything),
     )
 

@@ -1,4 +1,4 @@
-"""What verifying has found: problems, each with the promise, the place and a sentence."""
+"""What verifying has found wrong: findings, each with the promise, the place and a sentence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-# So many problems of one promise are told of one pool; the others are counted.
+# So many findings of one promise are told of one pool; the others are counted.
 SAME_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Finding:
     """A promise that does not hold, where, and what is wrong."""
 
     promise: str
@@ -29,17 +29,17 @@ class Report:
     pools: int
     bookings: int
     entries: int
-    problems: tuple[Problem, ...]
+    findings: tuple[Finding, ...]
     redacted: int = 0
 
     @property
     def whole(self) -> bool:
         """Whether all promises hold."""
-        return not self.problems
+        return not self.findings
 
     def __str__(self) -> str:
-        if self.problems:
-            return "\n".join(map(str, self.problems))
+        if self.findings:
+            return "\n".join(map(str, self.findings))
         redacted = f", {self.redacted:,} of them redacted" if self.redacted else ""
         return (
             f"All promises hold: {_count(self.pools, 'pool')}, {_count(self.bookings, 'booking')}, "
@@ -48,12 +48,12 @@ class Report:
 
 
 class Findings:
-    """Collects the problems of one pool, or of what belongs to none, and counts what was looked at."""
+    """Collects the findings of one pool, or of what belongs to none, and counts what was looked at."""
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.bookings = self.entries = self.redacted = 0
-        self._problems: list[Problem] = []
+        self._found: list[Finding] = []
         self._counts: Counter[str] = Counter()
 
     def add(self, promise: str, sentence: str, place: str = "") -> None:
@@ -61,16 +61,16 @@ class Findings:
         self._counts[promise] += 1
         if self._counts[promise] <= SAME_MAX:
             where = f"{self.where}, {place}" if place else self.where
-            self._problems.append(Problem(promise, where, sentence))
+            self._found.append(Finding(promise, where, sentence))
 
     @property
-    def problems(self) -> list[Problem]:
+    def all(self) -> list[Finding]:
         more = [
-            Problem(promise, self.where, f"and {count - SAME_MAX:,} more like these")
+            Finding(promise, self.where, f"and {count - SAME_MAX:,} more like these")
             for promise, count in self._counts.items()
             if count > SAME_MAX
         ]
-        return self._problems + more
+        return self._found + more
 
 
 def _count(number: int, one: str, many: str = "") -> str:
