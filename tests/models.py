@@ -37,18 +37,18 @@ class Model:
 @contextmanager
 def sqlite_model(folder: Path, prepare: Prepare) -> Iterator[Model]:
     url = f"sqlite:///{folder}/model.db"
-    _run(prepare, url)
+    run_aside(prepare, url)
     yield Model(url, "")
 
 
 @contextmanager
 def postgres_model(server_url: str, prepare: Prepare) -> Iterator[Model]:
     with fresh_database(server_url) as url:
-        _run(prepare, url)
+        run_aside(prepare, url)
         yield Model(url, server_url)
 
 
-def _run(prepare: Prepare, url: str) -> None:
+def run_aside(prepare: Prepare, url: str) -> None:
     """In a thread of its own, so that an event loop may run here or not."""
 
     async def run() -> None:

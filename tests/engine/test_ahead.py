@@ -194,6 +194,7 @@ async def test_two_nodes_that_take_turns_never_oversell(database_url: str) -> No
     assert len(bookings(picture, "held")) == 25
 
 
+@pytest.mark.tampered
 async def test_control_without_looking_at_the_log_a_seat_is_given_twice(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ async def test_other_orgs_see_nothing_of_it(hf: Holdfast) -> None:
         assert answer.code == "unknown"
 
 
+@pytest.mark.tampered
 async def test_a_pool_is_verified_and_what_was_tampered_with_is_named(
     hf: Holdfast, database_url: str
 ) -> None:

@@ -196,6 +196,7 @@ async def test_two_short_neighbours_are_merged_in_one_transaction(database_url: 
         await changes.check()
 
 
+@pytest.mark.tampered
 async def test_a_miscounted_block_would_be_noticed(database_url: str) -> None:
     async with opened(database_url) as hf, asking(database_url) as ask:
         await pool_for(hf)

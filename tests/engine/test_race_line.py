@@ -78,6 +78,7 @@ def test_positions_are_exact_with_three_processes_at_work(database_url: str) -> 
     asyncio.run(assert_verified(database_url))
 
 
+@pytest.mark.tampered
 async def test_control_blocks_that_are_not_kept_are_seen(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +90,7 @@ async def test_control_blocks_that_are_not_kept_are_seen(
     assert any(complaint.startswith("the blocks") for complaint in complaints)
 
 
+@pytest.mark.tampered
 async def test_control_two_nodes_without_lock_conditions_and_keys_tangle_the_line(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

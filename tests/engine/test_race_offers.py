@@ -156,6 +156,7 @@ async def test_control_without_the_lock_the_conditional_write_stops_the_second(
 
 @pytest.mark.guarantee("two-taps", "One offer ends twice, with a yes and a no.", control=True)
 @pytest.mark.parametrize("race", [two_claims, claim_and_decline])
+@pytest.mark.tampered
 async def test_control_without_lock_and_conditions_an_offer_ends_twice(
     database_url: str, race: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

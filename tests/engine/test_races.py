@@ -106,6 +106,7 @@ async def test_control_without_the_lock_the_keys_still_stop_the_second(
     "Two nodes that decide at the same moment give one seat to two people.",
     control=True,
 )
+@pytest.mark.tampered
 async def test_control_without_lock_conditions_and_keys_the_seat_is_given_twice(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -328,7 +328,8 @@ async def test_a_forged_entry_is_found_where_the_chain_breaks(staged_url: str, c
     assert any("booking 2: party is Party(id='ann'" in finding for finding in broken), broken
 
 
-async def test_many_problems_of_one_kind_are_counted(database_url: str) -> None:
+@pytest.mark.tampered
+async def test_many_findings_of_one_kind_are_counted(database_url: str) -> None:
     async with opened(database_url) as hf:
         await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1})
         await asyncio.gather(*(hf.book("yoga", f"party {n}") for n in range(61)))

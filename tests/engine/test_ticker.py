@@ -229,6 +229,7 @@ async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(
         await until(lambda: is_in(hf, locked, "expired"))
 
 
+@pytest.mark.tampered
 async def test_time_that_cannot_go_on_says_so(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
         await hold(hf, "poisoned")

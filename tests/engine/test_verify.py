@@ -109,6 +109,7 @@ async def run_command(*arguments: str) -> Any:
     return await asyncio.to_thread(CliRunner().invoke, app, list(arguments))
 
 
+@pytest.mark.tampered
 async def test_the_command_says_what_is_wrong_and_where(database_url: str) -> None:
     async with opened(database_url) as hf:
         await stage(hf)
