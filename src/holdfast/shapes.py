@@ -73,6 +73,7 @@ class QuotaRoom(msgspec.Struct, frozen=True):
     waiting: int
     set_aside: int
     eligible: Mapping[str, Any] | None = None
+    round: int = 1
 
 
 class PoolName(msgspec.Struct, frozen=True):
@@ -247,6 +248,7 @@ def _quota_shape(view: View, quota: model.Quota, now: Instant) -> QuotaRoom:
         tally.waiting,
         tally.aside,
         quota.eligible,
+        tally.round,
     )
 
 

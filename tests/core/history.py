@@ -119,7 +119,7 @@ class History:
             return []
         policy = view.pool.policy
         ahead = [b for b in fairness.in_line(view) if b.place < view.bookings[event.booking].place]
-        ready = [b for b in ahead if policy.turns != "round" or b.round < view.round]
+        ready = [b for b in ahead if policy.turns != "round" or b.round < view.tallies[b.quota].round]
         return [b.number for b in ready if fairness.could_have(view, b, self.now)]
 
     def check(self, command: c.Command, decision: Decision) -> None:

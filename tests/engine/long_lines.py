@@ -82,7 +82,7 @@ async def fill(url: str, key: str, waiting: int, like: Booking, guests: int = 0)
         await tx.many("insert_blocks", [(pool_id, low, number)])
     if units:
         await tx.many("insert_takings", [(pool_id, b.units[0], b.number) for b in listed if b.units])
-    await tx.many("upsert_quotas", [(pool_id, "main", 0 if units else SEATS, SEATS, waiting, 0, 0)])
+    await tx.many("upsert_quotas", [(pool_id, "main", 0 if units else SEATS, SEATS, waiting, 0, 0, 1)])
     made = (0, len(listed), len(listed), 0, units, 1, places[0], places[-1])
     due_at = min((b.expires_at for b in listed if b.expires_at), default=None)
     await tx.many("update_pools", [(pool_id, *made, due_at, seq, bytes(head), START, bytes(head))])

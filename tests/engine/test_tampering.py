@@ -110,6 +110,11 @@ TAMPERING: Final[list[tuple[str, str, list[str]]]] = [
     ("log_tells_all", "pool yoga: round is 7", ["UPDATE pools SET round = 7 WHERE key = 'yoga'"]),
     (
         "log_tells_all",
+        "pool yoga, quota main: round is 7",
+        [f"UPDATE quotas SET round = 7 WHERE {of('yoga')}"],
+    ),
+    (
+        "log_tells_all",
         "pool yoga, config: title is 'Tai Chi'",
         ['UPDATE pools SET config = replace(config, \'"title":"yoga"\', \'"title":"Tai Chi"\')'],
     ),

@@ -159,6 +159,16 @@ async def test_the_newest_database_has_something_in_every_table(
     assert [table for table, rows in (await every_row(url)).items() if not rows] == []
 
 
+async def test_every_quota_is_in_the_round_that_its_pool_was_in(empty_database_url: str) -> None:
+    """Until version 15 a round was one of all quotas."""
+    url = empty_database_url
+    await load(url, 14)
+    await ask(url, "UPDATE pools SET round = 3 WHERE key = 'yoga'")
+    await asyncio.to_thread(Cli(url).json, "migrate")
+    rounds = "SELECT p.key, q.round FROM quotas AS q JOIN pools AS p ON p.id = q.pool_id"
+    assert {key: number for key, number in await ask(url, rounds) if number != 1} == {"yoga": 3}
+
+
 async def test_a_row_that_a_migration_forgets_would_be_noticed(sqlite_url: str) -> None:
     await load(sqlite_url, 1)
     before, after = await every_row(sqlite_url), await every_row(sqlite_url)

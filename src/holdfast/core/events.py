@@ -255,9 +255,13 @@ class Demoted(_OfBooking):
 
 @dataclass(slots=True)
 class RoundStarted(_Fact):
-    """Everyone eligible had had a turn; the next pass along the line began."""
+    """Everyone eligible of a quota had had a turn; the next pass along its line began.
+
+    Where no quota is named, as once, all of them began one together.
+    """
 
     round: int
+    quota: str = ""
 
 
 @dataclass(slots=True)

@@ -106,7 +106,7 @@ def _pool_made(view: View, event: e.PoolCreated | e.PoolChanged) -> None:
     view.pool = event.pool
     for quota in event.pool.quotas:
         if quota.key not in view.tallies:
-            view.put(view.tallies, quota.key, Tally())
+            view.put(view.tallies, quota.key, Tally(round=view.round))
 
 
 def _units_added(view: View, event: e.UnitsAdded) -> None:
@@ -252,7 +252,9 @@ def _keep_price(event: e.Demoted | e.PutBack) -> dict[str, Any]:
 
 
 def _round_started(view: View, event: e.RoundStarted) -> None:
-    view.round = event.round
+    view.round = max(view.round, event.round)
+    for key in (event.quota,) if event.quota else tuple(view.tallies):
+        view.put(view.tallies, key, view.tallies[key]._replace(round=event.round))
 
 
 def _opening_started(view: View, event: e.OpeningStarted) -> None:

@@ -7,7 +7,8 @@ By `auto` the first in line who fits gets the room at once. By `offer` the step 
      `cooldown` ago → skipped; not eligible, or does not fit → skipped; otherwise it is the one.
      Every skip has a reason, and the reasons are kept with the event;
   3. found: offered, with a window that ends before the start;
-  4. none found, but some had had their turn by round: the next round begins and we look once more.
+  4. none found, but some had had their turn by round: the next round begins, in the quotas where that is so,
+     and we look once more.
 
 The step repeats until nothing changes. Each one offers, promotes or closes somebody, or starts a
 round that the one before did not, so it ends. Where very much room appears at once, it is given out in
@@ -56,8 +57,8 @@ def fill(work: Work, steps: int | None = None) -> None:
             give = give_offer if policy.promotion == "offer" else promote
             give(work, found)
             round_began = False
-        elif not round_began and any(search.had_turn for search in nobody_for.values()):
-            work.emit(e.RoundStarted(work.now, view.round + 1), by="rule")
+        elif not round_began and (keys := {it.slot.quota.key for it in nobody_for.values() if it.had_turn}):
+            _start_rounds(work, keys)
             nobody_for.clear()
             round_began = True
         else:
@@ -67,6 +68,14 @@ def fill(work: Work, steps: int | None = None) -> None:
         view.wake(work.now)
         return
     _leave(work, nobody_for.values())
+
+
+def _start_rounds(work: Work, keys: set[str]) -> None:
+    """Everyone eligible of these quotas had a turn. The lines of the others are where they were."""
+    for quota in work.view.pool.quotas:
+        if quota.key in keys:
+            number = work.view.tallies[quota.key].round + 1
+            work.emit(e.RoundStarted(work.now, number, quota.key), by="rule")
 
 
 def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found | None:
@@ -126,7 +135,7 @@ def give_offer(work: Work, found: Found, why: str = "") -> None:
         found.units,
         booking.asked_price or view.pool.price,
         line.position(view, booking.place),
-        view.round if policy.turns == "round" else booking.round,
+        view.tallies[booking.quota].round if policy.turns == "round" else booking.round,
         window_end(work, [view.units[label] for label in found.units], sends_at),
         found.skipped,
         why,

@@ -237,13 +237,14 @@ class Tally(NamedTuple):
     """What a quota's bookings add up to. Room is computed from it and is itself never stored.
 
     `used` is the quantity that takes room, `waiting` the number in line, `offered` the number of
-    live offers, `aside` the seats that were handed back to staff.
+    live offers, `aside` the seats that were handed back to staff. `round` is the pass along its line.
     """
 
     used: int = 0
     waiting: int = 0
     offered: int = 0
     aside: int = 0
+    round: int = 1
 
 
 class Group(NamedTuple):

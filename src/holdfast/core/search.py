@@ -134,7 +134,7 @@ def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
         return "does_not_fit"
     if slot.unit is not None and not suits(booking.wants, slot.unit):
         return "wants_other"
-    if policy.turns == "round" and booking.round >= view.round:
+    if policy.turns == "round" and booking.round >= view.tallies[booking.quota].round:
         return "had_turn"
     return None
 

@@ -75,7 +75,8 @@ class View:
     asked: set[tuple[str, Any]] = field(default_factory=set)
     # Up to which place everyone is here who stood behind this one.
     reached: dict[int, int] = field(default_factory=dict)
-    # Counters of the pool: the highest number, arrival, opening and ordinal given so far, and the round.
+    # Counters of the pool: the highest number, arrival, opening and ordinal given so far, and the highest
+    # round that any quota has come to; a new quota begins with it.
     numbers: int = 0
     arrivals: int = 0
     openings_made: int = 0
@@ -204,12 +205,13 @@ class View:
     def _count(self, booking: Booking, sign: int) -> None:
         state, old = booking.state, self.tallies[booking.quota]
         if state == WAITING:
-            new = (old.used, old.waiting + sign, old.offered, old.aside)
+            new = (old.used, old.waiting + sign, old.offered, old.aside, old.round)
         elif state == OFFERED:
             used = old.used + sign * booking.offer_quantity
-            new = (used, old.waiting, old.offered + sign, old.aside)
+            new = (used, old.waiting, old.offered + sign, old.aside, old.round)
         elif state in TAKES_ROOM:
-            new = (old.used + sign * booking.quantity, old.waiting, old.offered, old.aside)
+            used = old.used + sign * booking.quantity
+            new = (used, old.waiting, old.offered, old.aside, old.round)
         else:
             return
         self.put(self.tallies, booking.quota, tuple.__new__(Tally, new))

@@ -150,7 +150,7 @@ _FACTS: Final[dict[type[Any], Callable[[Any, Names], Fact]]] = {
     e.PutBack: lambda it, names: Fact("put_back", _who(names, it, it.state, *_at(it.position), *it.units)),
     e.Respread: lambda it, names: Fact("respread"),
     e.Demoted: lambda it, names: Fact("demoted", _who(names, it, f"#{it.position}")),
-    e.RoundStarted: lambda it, names: Fact("round", (str(it.round),)),
+    e.RoundStarted: lambda it, names: Fact("round", (str(it.round), it.quota)),
     e.OpeningStarted: lambda it, names: Fact("opening", (it.unit or it.quota,)),
     e.OpeningReduced: lambda it, names: Fact("opening_reduced", (f"x{it.quantity}",)),
     e.OpeningEnded: lambda it, names: Fact("opening_ended", (it.how,)),

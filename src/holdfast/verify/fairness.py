@@ -134,7 +134,7 @@ def _closed_to(view: View, opening: Opening, booking: Booking, now: Instant) -> 
 
 
 def _has_turn(view: View, booking: Booking) -> bool:
-    return view.pool.policy.turns != "round" or booking.round < view.round
+    return view.pool.policy.turns != "round" or booking.round < view.tallies[booking.quota].round
 
 
 def _shares(view: View, event: e.Held, booking: Booking) -> bool:

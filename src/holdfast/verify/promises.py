@@ -156,12 +156,12 @@ def _by_number(view: View, booking: Booking) -> bool:
 
 def tallies_add_up(view: View, now: Instant) -> list[str]:
     """A quota's tally is what its bookings and its handed-back openings add up to."""
-    counted = dict.fromkeys(view.tallies, Tally())
+    counted = {key: Tally(round=tally.round) for key, tally in view.tallies.items()}
     for booking in in_state(view, IN_PLAY):
         waits, offered = booking.state == WAITING, booking.state == OFFERED
         old = counted[booking.quota]
         counted[booking.quota] = Tally(
-            old.used + seats_of(booking), old.waiting + waits, old.offered + offered, old.aside
+            old.used + seats_of(booking), old.waiting + waits, old.offered + offered, old.aside, old.round
         )
     for opening in view.openings.values():
         if opening.state == "handed_back" and opening.unit is None:

@@ -51,6 +51,7 @@ async def _pools(hf: Holdfast) -> None:
             "policy": {"priority_rules": [{"when": {"tag": "honours"}, "add": 5}]},
         },
         "salon": {"preset": "last_minute", "quotas": {"main": 1}, "policy": {"tries_max": 1}},
+        "choir": {"preset": "class_waitlist", "quotas": {"a": 1, "b": 1}, "policy": {"cooldown": "0s"}},
     }
     for key, pool in wanted.items():
         granted(await hf.create_pool(key, **pool))
@@ -75,7 +76,15 @@ async def _people(hf: Holdfast, told: dict[str, Any]) -> None:
     granted(await hf.cancel(first["course"]))
     await hf.decline((await _offered(hf, "course")).id)
     granted(await hf.cancel(first["salon"]))
+    await _second_round(hf)
     await hf.advance(seconds=700)
+
+
+async def _second_round(hf: Holdfast) -> None:
+    """In one of two quotas everyone in line was asked, and is asked again."""
+    olga, _ = [granted(await hf.book("choir", who, quota="a")) for who in ("Olga", "Bea")]
+    granted(await hf.cancel(olga.id))
+    granted(await hf.decline((await _offered(hf, "choir")).id))
 
 
 async def _more_people(hf: Holdfast, told: dict[str, Any]) -> None:

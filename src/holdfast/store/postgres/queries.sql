@@ -23,7 +23,7 @@ SELECT id FROM pools WHERE id = ANY($1) ORDER BY id FOR UPDATE;
 SELECT id, version, config FROM pools WHERE id = ANY($1);
 
 -- name: tallies
-SELECT pool_id, key, used, waiting, offered, aside FROM quotas
+SELECT pool_id, key, used, waiting, offered, aside, round FROM quotas
 WHERE pool_id = ANY($1);
 
 -- name: bookings_by_number
@@ -200,10 +200,10 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]
 WHERE pools.id = v1 AND pools.log_hash = v14;
 
 -- name: upsert_quotas
-INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside, round)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
 ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.used,
-    waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside;
+    waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside, round = excluded.round;
 
 -- name: insert_bookings
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,

@@ -50,6 +50,7 @@ CREATE TABLE quotas (
     waiting BIGINT NOT NULL,
     offered BIGINT NOT NULL,
     aside BIGINT NOT NULL,
+    round BIGINT NOT NULL DEFAULT 1,
     PRIMARY KEY (pool_id, key),
     CONSTRAINT quota_counts CHECK (used >= 0 AND waiting >= 0 AND offered >= 0 AND aside >= 0)
 );

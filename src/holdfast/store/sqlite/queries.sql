@@ -23,7 +23,7 @@ SELECT id FROM pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
 SELECT id, version, config FROM pools WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: tallies
-SELECT pool_id, key, used, waiting, offered, aside FROM quotas
+SELECT pool_id, key, used, waiting, offered, aside, round FROM quotas
 WHERE pool_id IN (SELECT value FROM json_each(?1));
 
 -- name: bookings_by_number
@@ -205,9 +205,10 @@ UPDATE pools SET overflow = ?2, numbers = ?3, arrivals = ?4, openings_made = ?5,
 WHERE id = ?1 AND log_hash = ?14;
 
 -- name: upsert_quotas
-INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO quotas (pool_id, key, size, used, waiting, offered, aside, round)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.used,
-    waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside;
+    waiting = excluded.waiting, offered = excluded.offered, aside = excluded.aside, round = excluded.round;
 
 -- name: insert_bookings
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,

@@ -16,7 +16,7 @@ SELECT id, org, key, config, due_at, round, numbers, log_seq, created_at, update
 -- name: read_pool_now
 -- The same with its tallies: a row for each quota.
 SELECT p.id, p.org, p.key, p.config, p.due_at, p.round, p.numbers, p.log_seq, p.created_at, p.updated_at,
-    q.pool_id, q.key, q.used, q.waiting, q.offered, q.aside
+    q.pool_id, q.key, q.used, q.waiting, q.offered, q.aside, q.round
 FROM pools AS p JOIN quotas AS q ON q.pool_id = p.id WHERE p.id = ?1;
 
 -- name: pools_at

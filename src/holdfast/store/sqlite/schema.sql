@@ -50,6 +50,7 @@ CREATE TABLE quotas (
     waiting INTEGER NOT NULL,
     offered INTEGER NOT NULL,
     aside INTEGER NOT NULL,
+    round INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (pool_id, key),
     CONSTRAINT quota_counts CHECK (used >= 0 AND waiting >= 0 AND offered >= 0 AND aside >= 0)
 ) STRICT, WITHOUT ROWID;

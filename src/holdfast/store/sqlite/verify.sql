@@ -55,7 +55,7 @@ WHERE pool_id = ?1 ORDER BY number;
 SELECT opening, booking FROM tries WHERE pool_id = ?1 ORDER BY opening, booking;
 
 -- name: every_quota
-SELECT key, size, used, waiting, offered, aside FROM quotas WHERE pool_id = ?1 ORDER BY key;
+SELECT key, size, used, waiting, offered, aside, round FROM quotas WHERE pool_id = ?1 ORDER BY key;
 
 -- name: every_block
 SELECT low, count FROM line_blocks WHERE pool_id = ?1 ORDER BY low;
