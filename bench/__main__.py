@@ -46,6 +46,8 @@ async def main() -> int:
             "queue, SQLite": lambda: parts.long_queue(None, None, "SQLite", seconds, say),
             "lapse, PostgreSQL": lambda: parts.mass_lapse(fresh(), "PostgreSQL", say),
             "lapse, SQLite": lambda: parts.mass_lapse(None, "SQLite", say),
+            "lapse of units, PostgreSQL": lambda: parts.mass_lapse_of_units(fresh(), "PostgreSQL", say),
+            "lapse of units, SQLite": lambda: parts.mass_lapse_of_units(None, "SQLite", say),
             "timer, PostgreSQL": lambda: parts.idle_timer(fresh(), "PostgreSQL", say),
             "timer, SQLite": lambda: parts.idle_timer(None, "SQLite", say),
         }

@@ -124,7 +124,7 @@ class Reads:
             for pool_id, *raw in await self.reader().rows("units_at", by_units):
                 views[pool_id].units[raw[0]] = rows.unit_of(raw)
             for pool_id, *raw in await self.reader().rows("openings_at", by_units):
-                views[pool_id].openings[raw[0]] = rows.opening_of(raw)
+                views[pool_id].load_openings([rows.opening_of(raw)])
         return [pool_shape(view, self._clock.now()) for view in views.values()]
 
     async def view(self, pool_id: int, *, units: bool = False) -> View:
@@ -141,8 +141,8 @@ class Reads:
         if _has_units(view):
             for raw in await self.reader().rows("units", view.pool.id, 100_000):
                 view.units[raw[0]] = rows.unit_of(raw)
-            for raw in await self.reader().rows("openings_live", view.pool.id):
-                view.openings[raw[0]] = rows.opening_of(raw)
+            live = await self.reader().rows("openings_live", view.pool.id)
+            view.load_openings(rows.opening_of(raw) for raw in live)
 
     async def booking(self, pool_id: int, number: int, *, secret: bool = False) -> Booking | None:
         """One booking. It is asked for very often: who asks at the same time is answered by the same look."""

@@ -16,7 +16,7 @@ from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.decide import decide
 from holdfast.core.evolve import evolve
-from holdfast.core.model import IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
+from holdfast.core.model import GOING_ON, IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
 from holdfast.core.refusals import Refusal
 from holdfast.core.view import View
 from holdfast.core.work import Decision, Entry
@@ -127,6 +127,8 @@ class History:
         assert promises.broken(view, now) == [], f"after {command}"
         assert promises.told(decision) == []
         assert members(view) == sorted(b.number for b in view.bookings.values() if b.state == WAITING)
+        going_on = {(o.quota, o.unit): o.number for o in view.openings.values() if o.state in GOING_ON}
+        assert {room: number for room, number in view.going_on.items() if number is not None} == going_on
         late = [b for b in view.bookings.values() if b.state in IN_PLAY and (b.expires_at or now + 1) <= now]
         assert late == [], "what was due is still in play"
         if isinstance(decision.answer, Refusal):
@@ -169,7 +171,7 @@ class History:
 
 def snapshot(view: View) -> dict[str, Any]:
     """Everything a view holds but hints to its reader, copied so that no later change reaches it."""
-    bookkeeping = ("_undo", "_counters", "gone", "appetite")
+    bookkeeping = ("_undo", "_counters", "gone", "gone_fresh", "appetite")
     return {name: frozen(getattr(view, name)) for name in View.__slots__ if name not in bookkeeping}
 
 

@@ -196,8 +196,9 @@ def test_histories_notice_who_is_kept_waiting_by_those_behind(monkeypatch: Patch
     sides = ({"label": side, "quota": "main", "attributes": {"side": side}} for side in ("aisle", "window"))
     wants = Wants({"attribute": "side", "is": "window"})
 
-    def first_unit_first(work: Work, nobody_for: object) -> search.Found | None:
-        return next((found for slot in fill.slots(work) if (found := search.look(work, slot).found)), None)
+    def first_unit_first(work: Work, left: fill.RoomLeft) -> search.Found | None:
+        units = left.slots(work.view.pool.quotas[0])
+        return next((found for slot in units if (found := search.look(work, slot).found)), None)
 
     monkeypatch.setattr(fill, "_next", first_unit_first)
     history = History(Pool(1, "org", "pool", "", policy, (Quota("main", by_units=True),)))

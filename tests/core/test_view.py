@@ -16,12 +16,14 @@ from holdfast.core.model import (
     OFFERED,
     WAITING,
     Booking,
+    Opening,
     Party,
     Pool,
     Quota,
     Tally,
     Wants,
 )
+from holdfast.core.openings import opening_of
 from holdfast.core.policy import PRESETS
 from holdfast.core.view import HIGHEST, Need, View, group_of
 from holdfast.core.work import Done
@@ -87,6 +89,38 @@ def test_a_booking_that_comes_back_to_its_place_is_in_its_group_once() -> None:
     view.put_booking(booking(1))
     [group] = line.groups(view, "main")
     assert [b.number for b in line.members(view, group)] == [1, 2]
+
+
+def test_who_enters_the_line_again_is_found_though_it_had_been_passed_by() -> None:
+    view = view_of(booking(1), booking(2))
+    [group] = line.groups(view, "main")
+    view.put_booking(booking(1, OFFERED, offer_quantity=1))
+    assert [b.number for b in line.members(view, group)] == [2]
+    view.savepoint()
+    view.put_booking(booking(2, OFFERED, offer_quantity=1))
+    view.put_booking(booking(3, place=line.place_of(0, 1) - 1))
+    assert [b.number for b in line.members(view, group)] == [3]
+    view.put_booking(booking(1))
+    assert [b.number for b in line.members(view, group)] == [3, 1]
+    view.rollback()
+    assert [b.number for b in line.members(view, group)] == [2]
+
+
+def test_the_opening_that_goes_on_follows_what_becomes_of_it() -> None:
+    view = view_of()
+    first, second = Opening(1, "main", None, START), Opening(2, "main", None, START)
+    view.put_opening(first)
+    view.savepoint()
+    assert opening_of(view, "main", None) == first
+    view.put_opening(first._replace(state="outgrown"))
+    assert opening_of(view, "main", None) is None
+    view.put_opening(second)
+    view.put_opening(first._replace(state="taken"))
+    assert opening_of(view, "main", None) == second
+    view.put_opening(second._replace(tries=1))
+    assert opening_of(view, "main", None) == second._replace(tries=1)
+    view.rollback()
+    assert opening_of(view, "main", None) == first
 
 
 # Taking back.

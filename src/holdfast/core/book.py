@@ -28,7 +28,15 @@ from holdfast.core.obey import must_be_claimed, settle, signup_ends
 from holdfast.core.openings import handed_back, seats_aside, take_aside
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
-from holdfast.core.room import best_available, free_units, need_all_units, room, side_by_side, suits
+from holdfast.core.room import (
+    best_available,
+    by_ordinal,
+    free_units,
+    need_all_units,
+    room,
+    side_by_side,
+    suits,
+)
 from holdfast.core.search import Found
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
@@ -202,7 +210,8 @@ def _units_for(work: Work, command: c.Book, quota: Quota) -> tuple[str, ...] | R
         return ()
     free = free_units(view, quota.key, work.now)
     if view.tallies[quota.key].waiting:
-        free = [unit for unit in free if not line_could_use(work, quota, 1, unit)]
+        beside = by_ordinal(free)
+        free = [unit for unit in free if not line_could_use(work, quota, 1, unit, beside)]
     if command.units:
         return named_units(command.units, free)
     best = best_available([unit for unit in free if suits(command.wants, unit)], quantity)

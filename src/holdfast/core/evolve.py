@@ -144,7 +144,7 @@ def _offered(view: View, event: e.Offered) -> None:
     view.put(view.offers, (event.booking, event.seq), offer)
     for number in event.openings:
         opening = view.openings[number]
-        view.put(view.openings, number, opening._replace(tries=opening.tries + 1))
+        view.put_opening(opening._replace(tries=opening.tries + 1))
         view.put(view.tried, (number, event.booking), True)
 
 
@@ -153,7 +153,7 @@ def _claimed(view: View, event: e.Claimed) -> None:
     _answer_offer(view, event, "claimed", event.part)
     if event.opening is not None:
         opening = view.openings[event.opening]
-        view.put(view.openings, event.opening, opening._replace(tries=opening.tries - 1))
+        view.put_opening(opening._replace(tries=opening.tries - 1))
     confirmed_at = event.at if event.state == CONFIRMED else None
     got = _given(event, "state", "quantity", "units", "expires_at")
     got |= {"offer_quantity": 0, "held_at": event.at, "confirmed_at": confirmed_at}
@@ -259,20 +259,20 @@ def _round_started(view: View, event: e.RoundStarted) -> None:
 
 def _opening_started(view: View, event: e.OpeningStarted) -> None:
     view.openings_made = max(view.openings_made, event.opening)
-    view.put(view.openings, event.opening, Opening(event.opening, event.quota, event.unit, event.at))
+    view.put_opening(Opening(event.opening, event.quota, event.unit, event.at))
 
 
 def _opening_reduced(view: View, event: e.OpeningReduced) -> None:
     opening = view.openings[event.opening]
     view.add_aside(opening.quota, event.quantity - opening.quantity)
-    view.put(view.openings, event.opening, opening._replace(quantity=event.quantity))
+    view.put_opening(opening._replace(quantity=event.quantity))
 
 
 def _opening_ended(view: View, event: e.OpeningEnded) -> None:
     opening = view.openings[event.opening]
     if opening.state == "handed_back" and opening.unit is None:
         view.add_aside(opening.quota, -opening.quantity)
-    view.put(view.openings, event.opening, opening._replace(state=event.how))
+    view.put_opening(opening._replace(state=event.how))
 
 
 def _handed_back(view: View, event: e.HandedBack) -> None:
@@ -280,7 +280,7 @@ def _handed_back(view: View, event: e.HandedBack) -> None:
     if opening.unit is None:
         view.add_aside(opening.quota, event.quantity)
     after = opening._replace(state="handed_back", quantity=event.quantity, note=event.note)
-    view.put(view.openings, event.opening, after)
+    view.put_opening(after)
 
 
 def _given(event: e.Event, *names: str) -> dict[str, Any]:

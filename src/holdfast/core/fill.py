@@ -17,7 +17,8 @@ pieces: the pool is due again at once, and meanwhile newcomers wait behind the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from holdfast.core import events as e
@@ -25,8 +26,8 @@ from holdfast.core import line
 from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
 from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_vacated, opening_of
 from holdfast.core.quiet import sent_at
-from holdfast.core.room import free_units, need_all_units, open_room, overflow, room, taken
-from holdfast.core.search import Found, Search, Slot, anyone, look, too_late, window_end
+from holdfast.core.room import by_ordinal, free_units, need_all_units, open_room, overflow, room, taken
+from holdfast.core.search import Found, Kind, Search, Slot, anyone, kind_of, look, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
@@ -44,22 +45,22 @@ def fill(work: Work, steps: int | None = None) -> None:
         open_vacated(work)
     if view.pool.status != "open" or policy.promotion is None or not (view.waiting or goes_on(view)):
         return
-    # The slots that nobody can be given, as long as nothing changes for them, each with why.
-    nobody_for: dict[tuple[str, str | None], Search] = {}
+    left = RoomLeft(work)
     round_began = False
     for _ in range(FILL_MAX if steps is None else min(steps, FILL_MAX)):
         live_max = policy.offers_live_max
         if policy.promotion == "offer" and live_max is not None and view.offers_live >= live_max:
             # Nothing is handed back meanwhile: some slots were not looked at, and are when an offer is over.
             return
-        found = _next(work, nobody_for)
+        found = _next(work, left)
         if found is not None:
             give = give_offer if policy.promotion == "offer" else promote
             give(work, found)
+            left.take(found)
             round_began = False
-        elif not round_began and (keys := {it.slot.quota.key for it in nobody_for.values() if it.had_turn}):
+        elif not round_began and (keys := {it.slot.quota.key for it in left.nobody_for.values() if it.had_turn}):
             _start_rounds(work, keys)
-            nobody_for.clear()
+            left.hope_again()
             round_began = True
         else:
             break
@@ -67,7 +68,7 @@ def fill(work: Work, steps: int | None = None) -> None:
         # So many steps were asked for, or are enough for one decision; a tick goes on from here.
         view.wake(work.now)
         return
-    _leave(work, nobody_for.values())
+    _leave(work, left.nobody_for.values())
 
 
 def _start_rounds(work: Work, keys: set[str]) -> None:
@@ -78,7 +79,69 @@ def _start_rounds(work: Work, keys: set[str]) -> None:
             work.emit(e.RoundStarted(work.now, number, quota.key), by="rule")
 
 
-def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found | None:
+class RoomLeft:
+    """The room that one fill gives out, and what is known of it.
+
+    Units are listed once, and those given are struck off: nobody else gives or frees any meanwhile, so to list
+    them anew at each of hundreds of steps would show the same.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        # The slots that nobody can be given, as long as nothing changes for them, each with why.
+        self.nobody_for: dict[tuple[str, str | None], Search] = {}
+        # By quota and ordinal the units that are free, and those of them that are no such slot.
+        self._free: dict[str, dict[int, Unit]] = {}
+        self._hopeful: dict[str, dict[int, Unit]] = {}
+        # What came of looking for one unit, by its kind.
+        self._nobody_alike: dict[Kind, Search] = {}
+
+    def slots(self, quota: Quota) -> Iterator[Slot]:
+        """What is free of a quota where someone waits or an opening goes on, and somebody may be found."""
+        view, key = self._work.view, quota.key
+        if not (view.tallies[key].waiting or goes_on(view, key)):
+            return
+        if quota.by_units:
+            free = self._units(key)
+            for unit in list(self._hopeful[key].values()):
+                slot = Slot(quota, unit, len(free), opening_of(view, key, unit.label), free)
+                if (known := self._nobody_alike.get(kind_of(view, slot))) is not None:
+                    self.give_up(replace(known, slot=slot))
+                else:
+                    yield slot
+        elif (key, None) not in self.nobody_for and (seats := room(view, quota, self._work.now)):
+            yield Slot(quota, None, seats, opening_of(view, key, None))
+
+    def _units(self, key: str) -> dict[int, Unit]:
+        if key not in self._free:
+            need_all_units(self._work.view)
+            self._free[key] = by_ordinal(free_units(self._work.view, key, self._work.now))
+            self._hopeful[key] = dict(self._free[key])
+        return self._free[key]
+
+    def give_up(self, search: Search) -> None:
+        """Nobody was found for a slot."""
+        slot = search.slot
+        self.nobody_for[slot.key] = search
+        if slot.unit is not None:
+            self._nobody_alike[kind_of(self._work.view, slot)] = search
+            del self._hopeful[slot.quota.key][slot.unit.ordinal]
+
+    def hope_again(self) -> None:
+        """A round has begun: whoever had had a turn has one again."""
+        self.nobody_for.clear()
+        self._nobody_alike.clear()
+        self._hopeful = {key: dict(units) for key, units in self._free.items()}
+
+    def take(self, found: Found) -> None:
+        """This was given."""
+        for label in found.units:
+            ordinal = self._work.view.units[label].ordinal
+            del self._free[found.booking.quota][ordinal]
+            self._hopeful[found.booking.quota].pop(ordinal, None)
+
+
+def _next(work: Work, left: RoomLeft) -> Found | None:
     """The first in line for any slot; None if there is nobody for any of them.
 
     Where all room is given out anyhow, one single unit can be given as soon as somebody is found for it.
@@ -86,38 +149,21 @@ def _next(work: Work, nobody_for: dict[tuple[str, str | None], Search]) -> Found
     """
     every = work.view.pool.policy.offers_live_max is None
     best: Found | None = None
-    # The quotas whose line's very first was found: no other unit is for anybody before.
-    first_found: set[str] = set()
-    for slot in slots(work):
-        if slot.key in nobody_for or slot.quota.key in first_found:
-            continue
-        search = look(work, slot)
-        found = search.found
-        if found is None:
-            nobody_for[slot.key] = search
-            continue
-        if every and len(found.units) == 1:
-            return found
-        if not found.skipped:
-            first_found.add(slot.quota.key)
-        if best is None or found.booking.place < best.booking.place:
-            best = found
+    for quota in work.view.pool.quotas:
+        for slot in left.slots(quota):
+            search = look(work, slot)
+            found = search.found
+            if found is None:
+                left.give_up(search)
+                continue
+            if every and len(found.units) == 1:
+                return found
+            if best is None or found.booking.place < best.booking.place:
+                best = found
+            if not found.skipped:
+                # It is the quota's very first: no other unit is for anybody before.
+                break
     return best
-
-
-def slots(work: Work) -> list[Slot]:
-    """All room that is free, where someone waits or an opening goes on."""
-    view, found = work.view, []
-    for quota in view.pool.quotas:
-        if not (view.tallies[quota.key].waiting or goes_on(view, quota.key)):
-            continue
-        if quota.by_units:
-            need_all_units(view)
-            units = free_units(view, quota.key, work.now)
-            found += [Slot(quota, u, len(units), opening_of(view, quota.key, u.label)) for u in units]
-        elif free := room(view, quota, work.now):
-            found.append(Slot(quota, None, free, opening_of(view, quota.key, None)))
-    return found
 
 
 def give_offer(work: Work, found: Found, why: str = "") -> None:
@@ -192,8 +238,13 @@ def _of_number(slot: Slot) -> bool:
     return slot.unit is None and slot.quota.size is not None
 
 
-def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = None) -> bool:
-    """Whether someone waiting could use the room that a newcomer asks for: then the newcomer waits too."""
+def line_could_use(
+    work: Work, quota: Quota, quantity: int, unit: Unit | None = None, free: Mapping[int, Unit] | None = None
+) -> bool:
+    """Whether someone waiting could use the room that a newcomer asks for: then the newcomer waits too.
+
+    Of a unit, `free` are all that are free there, by ordinal.
+    """
     view, now = work.view, work.now
     if view.pool.policy.promotion is None or not view.waiting:
         return False
@@ -203,7 +254,8 @@ def line_could_use(work: Work, quota: Quota, quantity: int, unit: Unit | None = 
     for other in sharing:
         if view.tallies[other.key].waiting:
             opening = opening_of(view, other.key, unit.label if unit else None)
-            slot = Slot(other, unit, room(view, other, now), opening)
+            seats = room(view, other, now) if free is None else len(free)
+            slot = Slot(other, unit, seats, opening, free or {})
             if anyone(work, slot):
                 return True
     return False

@@ -22,7 +22,7 @@ from typing import Final
 from holdfast.core.conditions import matches
 from holdfast.core.model import KEEPS_PLACE, WAITING, Booking, Group, Party
 from holdfast.core.policy import PRIORITY_MAX, Policy
-from holdfast.core.view import HIGHEST, Need, View, group_of
+from holdfast.core.view import HIGHEST, Need, View
 
 GAP: Final = 2**20
 _TIER: Final = 2**52
@@ -112,11 +112,14 @@ def members(view: View, group: Group) -> Iterator[Booking]:
     if view.heads is None:
         raise Need("heads")
     loaded, fresh = view.heads.get(group, ()), view.fresh.get(group, ())
-    i, j = view.gone.get(group, 0), 0
-    # Those at the head who have left stay left, unless this command is taken back: pass them by for good.
+    # Those at the head who have left stay left, unless this command is taken back or they enter again: pass
+    # them by for good.
+    i, j = view.gone.get(group, 0), view.gone_fresh.get(group, 0)
     while i < len(loaded) and view.bookings[loaded[i][1]].state != WAITING:
         i += 1
-    view.gone[group] = i
+    while j < len(fresh) and not _stands(view, group, *fresh[j]):
+        j += 1
+    view.gone[group], view.gone_fresh[group] = i, j
     while True:
         if i == len(loaded) and group in view.heads_more:
             raise Need("more", group)
@@ -130,6 +133,14 @@ def members(view: View, group: Group) -> Iterator[Booking]:
             j += 1
         else:
             return
-        booking = view.bookings.get(number)
-        if booking and booking.state == WAITING and booking.place == place and group_of(booking) == group:
-            yield booking
+        if _stands(view, group, place, number):
+            yield view.bookings[number]
+
+
+def _stands(view: View, group: Group, place: int, number: int) -> bool:
+    """Whether a booking is still in line, at this place and in this group."""
+    booking = view.bookings.get(number)
+    if booking is None or booking.state != WAITING or booking.place != place:
+        return False
+    # The quota and the wants of a booking never change.
+    return booking.quantity == group.quantity and booking.round == group.round

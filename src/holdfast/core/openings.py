@@ -16,10 +16,8 @@ from holdfast.core.work import Work
 
 def opening_of(view: View, quota: str, unit: str | None) -> Opening | None:
     """The opening that goes on for this room, if there is one."""
-    for opening in view.openings.values():
-        if opening.state in GOING_ON and opening.quota == quota and opening.unit == unit:
-            return opening
-    return None
+    number = view.going_on.get((quota, unit))
+    return None if number is None else view.openings[number]
 
 
 def handed_back(view: View, number: int | None, quota: str | None = None) -> Opening | None:
@@ -32,7 +30,7 @@ def handed_back(view: View, number: int | None, quota: str | None = None) -> Ope
 
 def goes_on(view: View, quota: str | None = None) -> bool:
     """Whether any opening goes on, of one quota or of all; those that are over may be loaded or not."""
-    return any(o.state in GOING_ON and quota in (None, o.quota) for o in view.openings.values())
+    return any(n is not None and quota in (None, key) for (key, _), n in view.going_on.items())
 
 
 def ensure_opening(work: Work, quota: str, unit: str | None) -> int:

@@ -14,8 +14,8 @@ A quota by units has no number: its room is its free units, and it takes no part
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import Final
 
 from holdfast.core.conditions import matches
@@ -84,6 +84,11 @@ def free_units(view: View, quota: str, now: Instant) -> list[Unit]:
     return sorted(free, key=lambda unit: unit.ordinal)
 
 
+def by_ordinal(units: Iterable[Unit]) -> dict[int, Unit]:
+    """Units by where they stand, so that neighbours are found without a search."""
+    return {unit.ordinal: unit for unit in units}
+
+
 def need_all_units(view: View) -> None:
     """Of a very large pool only the first free units are loaded: before a no or a choice, ask for all."""
     if not view.units_whole:
@@ -105,7 +110,7 @@ def suits(wants: Wants | None, unit: Unit) -> bool:
     return wants.until_at is None or (unit.starts_at is not None and unit.starts_at <= wants.until_at)
 
 
-def best_available(units: Sequence[Unit], count: int, including: Unit | None = None) -> tuple[Unit, ...]:
+def best_available(units: Sequence[Unit], count: int) -> tuple[Unit, ...]:
     """The first `count` units that stand side by side, else the first ones; empty if there are too few.
 
     Units are side by side when their ordinals follow each other and they are of one row.
@@ -114,12 +119,29 @@ def best_available(units: Sequence[Unit], count: int, including: Unit | None = N
         return ()
     for start in range(len(units) - count + 1):
         run = units[start : start + count]
-        if (including is None or including in run) and side_by_side(run):
+        if side_by_side(run):
             return tuple(run)
-    if including is None:
-        return tuple(units[:count])
-    others = [unit for unit in units if unit is not including]
-    return (including, *others[: count - 1])
+    return tuple(units[:count])
+
+
+def best_company(
+    unit: Unit, count: int, free: Mapping[int, Unit], joins: Callable[[Unit], bool]
+) -> tuple[Unit, ...]:
+    """This unit and `count` less one of those free that may join it: side by side, else the first of them.
+
+    Fewer, if there are not so many. Only its neighbours and the first ones are looked at, for of very many
+    that are free each may be given with company.
+    """
+    others = (other for other in free.values() if other is not unit and joins(other))
+    first = tuple(islice(others, count - 1))
+    count = len(first) + 1
+    near = range(unit.ordinal - count + 1, unit.ordinal + count)
+    beside = [free[at] for at in near if at in free and (at == unit.ordinal or joins(free[at]))]
+    for start in range(len(beside) - count + 1):
+        run = beside[start : start + count]
+        if unit in run and side_by_side(run):
+            return tuple(run)
+    return (unit, *first)
 
 
 def side_by_side(run: Sequence[Unit]) -> bool:

@@ -6,7 +6,7 @@ group of the line (does not fit, wants another unit, had its turn this round) is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
@@ -16,8 +16,8 @@ from holdfast.core import line
 from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
 from holdfast.core.openings import opening_of, seats_aside
 from holdfast.core.quiet import sent_at
-from holdfast.core.room import best_available, free_units, need_all_units, room, suits
-from holdfast.core.view import View, group_of
+from holdfast.core.room import best_available, best_company, free_units, need_all_units, room, suits
+from holdfast.core.view import View
 from holdfast.core.work import Work
 
 SKIPS_KEPT: Final = 20
@@ -31,10 +31,28 @@ class Slot(NamedTuple):
     unit: Unit | None
     room: int
     opening: Opening | None
+    # What is free beside the unit, by ordinal and in order, itself included.
+    free: Mapping[int, Unit] = {}
 
     @property
     def key(self) -> tuple[str, str | None]:
         return self.quota.key, self.unit.label if self.unit else None
+
+
+# What two units of a quota must have in common so that whoever is passed over at one is so at the other.
+Kind = tuple[str, Instant | None, str, int | None]
+
+
+def kind_of(view: View, slot: Slot) -> Kind:
+    """The kind of a slot's unit; a line is looked along once for all of a kind."""
+    assert slot.unit is not None
+    policy, opening = view.pool.policy, slot.opening
+    # An opening makes a difference if it remembers who had a turn, if it may have had all its tries, or if
+    # staff have freed it.
+    counts = policy.turns == "opening" or policy.tries_max is not None
+    own = opening is not None and (counts or opening.state != "open")
+    number = opening.number if opening is not None and own else None
+    return slot.quota.key, slot.unit.starts_at, repr(slot.unit.attributes), number
 
 
 class Found(NamedTuple):
@@ -75,7 +93,8 @@ def look(work: Work, slot: Slot) -> Search:
     if _exhausted(work, slot.opening) or too_late(work, slot.unit, work.now):
         return search
     view.appetite = slot.room
-    along = [line.members(view, group) for group in line.groups(view, slot.quota.key)]
+    groups = line.groups(view, slot.quota.key)
+    along = [line.members(view, group) for group in groups]
     firsts = [(first.place, i, first) for i, group in enumerate(along) if (first := next(group, None))]
     heapify(firsts)
     while firsts:
@@ -84,7 +103,7 @@ def look(work: Work, slot: Slot) -> Search:
         if reason is not None:
             # One speaks for its whole group: nobody else of it is looked at.
             search.had_turn |= reason == "had_turn"
-            search.skip(reason, group_of(booking))
+            search.skip(reason, groups[index])
             continue
         units = _units_for(work, slot, booking)
         reason = _passed_over(work, search, booking, units)
@@ -187,11 +206,14 @@ def _units_for(work: Work, slot: Slot, booking: Booking) -> tuple[str, ...]:
         return ()
     if count == 1:
         return (slot.unit.label,)
-    free = [unit for unit in free_units(view, slot.quota.key, work.now) if suits(booking.wants, unit)]
-    company = [unit for unit in free if unit == slot.unit or _open_to(work, slot.quota, unit, booking)]
-    if view.pool.policy.partial == "give_less":
-        count = min(count, len(company))
-    return tuple(unit.label for unit in best_available(company, count, slot.unit))
+
+    def joins(unit: Unit) -> bool:
+        return suits(booking.wants, unit) and _open_to(work, slot.quota, unit, booking)
+
+    company = best_company(slot.unit, count, slot.free, joins)
+    if len(company) < count and view.pool.policy.partial != "give_less":
+        return ()
+    return tuple(unit.label for unit in company)
 
 
 def _open_to(work: Work, quota: Quota, unit: Unit, booking: Booking) -> bool:

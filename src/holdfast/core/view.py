@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.core.model import (
+    GOING_ON,
     OFFERED,
     TAKES_ROOM,
     WAITING,
@@ -66,6 +67,8 @@ class View:
     by_party: dict[str, list[int]] = field(default_factory=dict)
     offers: dict[tuple[int, int], Offer] = field(default_factory=dict)
     openings: dict[int, Opening] = field(default_factory=dict)
+    # The number of the opening that goes on for some room, by quota and unit; None once it is over.
+    going_on: dict[tuple[str, str | None], int | None] = field(default_factory=dict)
     # Whether a booking had its turn at an opening: (opening, booking). False if that was taken back.
     tried: dict[tuple[int, int], bool] = field(default_factory=dict)
     # What bookings had that have ended, where that was seen or asked for.
@@ -100,9 +103,10 @@ class View:
     prefix_whole: bool = True
     heads: dict[Group, list[tuple[int, int]]] | None = field(default_factory=dict)
     heads_more: set[Group] = field(default_factory=set)
-    # How many of each group's first members have left since; how much room there is to give, for a guess
-    # at how many members will be needed.
+    # How many of each group's first members have left since, of those loaded and of those who entered; how
+    # much room there is to give, for a guess at how many members will be needed.
     gone: dict[Group, int] = field(default_factory=dict)
+    gone_fresh: dict[Group, int] = field(default_factory=dict)
     appetite: int = 0
     # The line's changes in this transaction: places taken, places left, and the new members of the groups.
     added: list[int] = field(default_factory=list)
@@ -157,6 +161,7 @@ class View:
         self.pool, self.numbers, self.arrivals, self.openings_made, self.units_made, self.round = pool
         self._undo.clear()
         self.gone.clear()
+        self.gone_fresh.clear()
 
     # What evolve may do -----------------------------------------------------------------------------
 
@@ -191,6 +196,16 @@ class View:
             self._move_units(old.units if old else (), booking.units, booking.number)
         if booking.expires_at is not None:
             self.wake(booking.expires_at)
+
+    def put_opening(self, opening: Opening) -> None:
+        """Store an opening; which one goes on for its room follows by itself."""
+        self.put(self.openings, opening.number, opening)
+        room = (opening.quota, opening.unit)
+        known = self.going_on.get(room)
+        if opening.state in GOING_ON and known != opening.number:
+            self.put(self.going_on, room, opening.number)
+        elif opening.state not in GOING_ON and known == opening.number:
+            self.put(self.going_on, room, None)
 
     def wake(self, at: Instant) -> None:
         """Make sure of a tick at this instant; one too many does no harm: `decide` judges deadlines."""
@@ -249,6 +264,8 @@ class View:
             self.put(self.fresh, group, [])
         entries = self.fresh[group]
         at = bisect_left(entries, entry)
+        if at < self.gone_fresh.get(group, 0):
+            self.gone_fresh[group] = at
         if at == len(entries) or entries[at] != entry:
             entries.insert(at, entry)
             self._undo.append((entries, entry, True))
@@ -261,6 +278,13 @@ class View:
             if booking.number not in self.bookings:
                 self.bookings[booking.number] = booking
                 self.by_party.setdefault(booking.party.id, []).append(booking.number)
+
+    def load_openings(self, openings: Iterable[Opening]) -> None:
+        """Add openings as the database has them."""
+        for opening in openings:
+            self.openings[opening.number] = opening
+            if opening.state in GOING_ON:
+                self.going_on[opening.quota, opening.unit] = opening.number
 
     def require(self, what: str, detail: Any) -> None:
         """Go on only with these rows loaded: ask for them, once."""

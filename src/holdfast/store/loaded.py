@@ -67,7 +67,7 @@ class Loaded:
         self.units.update(known.units)
         view.units.update(known.units)
         self.openings.update(known.openings)
-        view.openings.update(known.openings)
+        view.load_openings(known.openings.values())
         view.tried.update(known.tried)
         self.entered = known.entered
 

@@ -111,9 +111,9 @@ class Loader:
             await self._load_openings(loaded)
 
     async def _load_openings(self, loaded: Loaded) -> None:
-        for row in await self._rows("openings_live", loaded.pool_id):
-            opening = rows.opening_of(row)
-            loaded.view.openings[opening.number] = loaded.openings[opening.number] = opening
+        live = [rows.opening_of(row) for row in await self._rows("openings_live", loaded.pool_id)]
+        loaded.openings.update((opening.number, opening) for opening in live)
+        loaded.view.load_openings(live)
         if loaded.openings:
             for number, booking in await self._rows("tries_of", loaded.pool_id, list(loaded.openings)):
                 loaded.view.tried[number, booking] = True

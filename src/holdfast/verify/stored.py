@@ -180,7 +180,7 @@ class Stored:
             self._compare_openings(openings, tried)
         for number, opening in openings.items():
             if opening.state in LIVE and opening.quota in view.tallies:
-                view.openings[number] = opening
+                view.load_openings([opening])
                 view.tried.update(((number, booking), True) for booking in tried.get(number, ()))
         column, summed = self._columns["overflow"], overflow(view, aside=False)
         if column != summed:
