@@ -1,12 +1,14 @@
 """Why you are where you are: every decision about a booking, in plain sentences with stable codes.
 
-Law: what is said comes from the log alone. A step's code and reason never change their names; its
-sentence may be put better.
+Law: what is said comes from the log alone, but for the last step, `why_free`: why somebody in line does not
+get a seat that is free now. Nothing happened there, so nothing was logged. A step's code and reason never
+change their names; its sentence may be put better.
 
     codes    joined held confirmed offered promoted claimed declined lapsed extended changed
              expired cancelled closed moved put_back demoted passed_over
     reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours
-             attempts_used_up
+             attempts_used_up; among_others, where so many were passed over that not all are named; and of a
+             seat that is free now: others_asked
              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
              of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
              of promoted: held confirmed; of put_back: held confirmed waiting; of offered: staff
@@ -95,13 +97,18 @@ def _passed_over(known: _Known, event: e.Event) -> str:
     """Why the booking was passed over when somebody else was found, or nobody was; empty if it was not."""
     if not isinstance(event, e.Offered | e.Promoted | e.HandedBack):
         return ""
+    before, group = isinstance(event, e.HandedBack) or known.place < event.place, known.group()
     for skip in event.skipped:
-        if skip.get("booking") == known.number:
+        if skip.get("booking") == known.number or (before and skip.get("group") == group):
             return str(skip["reason"])
-        before = isinstance(event, e.HandedBack) or known.place < event.place
-        if before and skip.get("group") == known.group():
-            return str(skip["reason"])
-    return ""
+    # Who stood before and is not named was passed over for a reason of which there are more than are named.
+    more = [skip["reason"] for skip in _unnamed(known, event)] if before else []
+    return more[0] if len(more) == 1 else "among_others" if more else ""
+
+
+def _unnamed(known: _Known, event: Any) -> list[Mapping[str, Any]]:
+    """How many others of the booking's quota were passed over without being named, for each reason."""
+    return [skip for skip in event.skipped if "more" in skip and skip.get("quota") == known.quota]
 
 
 def _passed_sentence(known: _Known, event: e.Event, reason: str) -> str:
@@ -120,8 +127,13 @@ def _passed_sentence(known: _Known, event: e.Event, reason: str) -> str:
         "not_eligible": "it was not open to you",
         "attempts_used_up": "your attempts were used up",
         "quiet_hours": "it would have begun before your quiet hours end",
+        "among_others": f"you are one of {_count(known, event)} who were passed over and are not named",
     }
     return f"{what}: {because.get(reason, reason)}."
+
+
+def _count(known: _Known, event: e.Event) -> int:
+    return sum(int(skip["more"]) for skip in _unnamed(known, event))
 
 
 # What each event means for the booking that it is about: code, reason, sentence. Each notes what it tells.

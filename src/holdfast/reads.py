@@ -22,7 +22,7 @@ from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import is_reference, number_of
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.view import View
-from holdfast.explain import explain
+from holdfast.explained import explained
 from holdfast.inputs import KEY
 from holdfast.looks import Key, Looks
 from holdfast.numbers import DAY, ENTRIES_MAX, Entry, Numbers, Standing, figures
@@ -302,27 +302,16 @@ class Reads:
         found = await self.reader().rows("read_log", pool_id, after, min(limit, PAGE_MAX))
         return [records.log_entry(pool_id, row) for row in found]
 
-    async def log_of(self, pool_id: int, number: int) -> list[Row]:
-        """The raw log entries about one booking, and those of the pool that may have passed it over."""
-        reader = self.reader()
-        own = list(await reader.rows("read_log_of", pool_id, number, PAGE_MAX))
-        kinds = ["Offered", "Promoted", "HandedBack", "RoundStarted", "Respread"]
-        others = await reader.rows("read_log_kinds", pool_id, own[0][0], kinds, 10_000) if own else []
-        seen = {row[0] for row in own}
-        return sorted((*own, *(row for row in others if row[0] not in seen)), key=lambda row: row[0])
-
     async def explain(self, pool_id: int, number: int) -> list[Explanation]:
-        """Every decision about a booking, with its reason. A part of another begins with its claim."""
+        """Every decision about a booking, with its reason; and why it does not get a seat that is free."""
         async with self.at_one_moment() as one:
             found = await one.reader().each("bookings_by_number", [(pool_id, number)])
             if not found:
                 return []
-            split_from = rows.booking_of(found[0]).split_from
-            log = {row[0]: row for row in await one.log_of(pool_id, split_from or number)}
-            log |= {row[0]: row for row in await one.log_of(pool_id, number)}
-            policy = (await one.view(pool_id)).pool.policy
-        logged = [(log[seq][1], log[seq][4], rows.event_of(log[seq][2], log[seq][5])) for seq in sorted(log)]
-        return [Explanation(to_datetime(step.at), *step[1:]) for step in explain(number, logged, policy)]
+            booking = rows.booking_of(found[0])
+            view = await one.view(pool_id, units=booking.state == WAITING)
+            steps = await explained(one.reader(), view, booking, self._clock.now())
+        return [Explanation(to_datetime(step.at), *step[1:]) for step in steps]
 
     async def openings(self, pool_id: int) -> list[Opening]:
         """The openings that go on or wait for staff."""

@@ -1,4 +1,4 @@
-"""A guard against decisions that cost more for each unit, the more units there are: no store, just the rules."""
+"""A guard against decisions that cost more for each unit, the more units there are: bare rules, no store."""
 
 from __future__ import annotations
 

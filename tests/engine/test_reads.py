@@ -307,3 +307,19 @@ async def test_the_figures_of_all_pools_are_their_sums(hf: Holdfast) -> None:
     totals = await hf.totals()
     assert (totals.pools, totals.active_holds, totals.total_held_seats, totals.waiting) == (2, 2, 4, 2)
     assert totals.bookings == {"held": 2, "waiting": 2}
+
+
+async def test_why_a_seat_is_free_is_told_to_who_waits(hf: Holdfast) -> None:
+    rules = {"hand_back": False, "tries_max": None}
+    for key, quota in (("class", {"key": "main", "size": 1}), ("salon", {"key": "main", "units": ["2 pm"]})):
+        granted(await hf.create_pool(key, preset="last_minute", policy=rules, quotas=[quota]))
+        olga = granted(await hf.book(key, "olga"))
+        ann = granted(await hf.book(key, "ann"))
+        granted(await hf.cancel(olga.id))
+        assert [step.code for step in granted(await hf.explain(ann.id))] == ["joined", "offered"]
+        granted(await hf.decline(ann.id))
+        last = granted(await hf.explain(ann.id))[-1]
+        assert (last.code, last.reason) == ("passed_over", "had_turn")
+        assert last.sentence == "A seat is free now: you have had your turn."
+        granted(await hf.cancel(ann.id))
+        assert granted(await hf.explain(ann.id))[-1].code == "cancelled"

@@ -3,9 +3,8 @@
 By `auto` the first in line who fits gets the room at once. By `offer` the step is:
 
   1. no room: stop; as many live offers as the policy allows: stop;
-  2. along the line, in order: attempts used up → closed; had its turn → skipped; offered less than
-     `cooldown` ago → skipped; not eligible, or does not fit → skipped; otherwise it is the one.
-     Every skip has a reason, and the reasons are kept with the event;
+  2. along the line, in order: closed, skipped, or the one. Every skip has a reason, and the reasons are kept
+     with the event; which they are, and in which order they are asked for, is said in `search`;
   3. found: offered, with a window that ends before the start;
   4. none found, but some had had their turn by round: the next round begins, in the quotas where that is so,
      and we look once more.
@@ -82,8 +81,8 @@ def _start_rounds(work: Work, keys: set[str]) -> None:
 class RoomLeft:
     """The room that one fill gives out, and what is known of it.
 
-    Units are listed once, and those given are struck off: nobody else gives or frees any meanwhile, so to list
-    them anew at each of hundreds of steps would show the same.
+    Units are listed once, and those given are struck off: nobody else gives or frees any meanwhile, so to
+    list them anew at each of hundreds of steps would show the same.
     """
 
     def __init__(self, work: Work) -> None:

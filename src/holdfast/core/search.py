@@ -1,7 +1,16 @@
 """Looking along the line, in order, for the first who can be given some room.
 
-Law: everyone who is passed over is passed over for a reason, and the reason is kept. What holds for a whole
-group of the line (does not fit, wants another unit, had its turn this round) is judged once.
+Law: everyone who is passed over is passed over for a reason, and the reason is kept. If there are several, it
+is the first of these:
+
+  1. attempts used up: it can never be asked again, whatever comes, so it is closed on the way;
+  2. of its whole group: does not fit; wants another unit; had its turn this round. One speaks for all, and
+     nobody behind it in the group is looked at: so a line of a hundred thousand is never walked;
+  3. not eligible; too few units go along with this one; had its turn at this opening; sleeps until it is too
+     late to answer;
+  4. cooldown, last of all: it alone passes by itself, so only who has nothing else in the way is waited for.
+
+Where the line is served by itself, nobody is asked: then only what fits and who is eligible counts.
 """
 
 from __future__ import annotations
@@ -20,7 +29,8 @@ from holdfast.core.room import best_available, best_company, free_units, need_al
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
-SKIPS_KEPT: Final = 20
+# So many are named for each reason; beyond that they are counted. See decision 42.
+SKIPS_KEPT: Final = 200
 _NEVER: Final = 2**63 - 1
 
 
@@ -71,26 +81,29 @@ class Search:
     slot: Slot
     found: Found | None = None
     skipped: list[dict[str, Any]] = field(default_factory=list)
-    passed: int = 0
+    passed: dict[str, int] = field(default_factory=dict)
     had_turn: bool = False
     cooldown_ends_at: Instant | None = None
 
     def skip(self, reason: str, who: Booking | Group) -> None:
-        self.passed += 1
-        if len(self.skipped) < SKIPS_KEPT:
+        passed = self.passed[reason] = self.passed.get(reason, 0) + 1
+        if passed <= SKIPS_KEPT:
             named = {"booking": who.number} if isinstance(who, Booking) else {"group": who._asdict()}
             self.skipped.append({**named, "reason": reason})
 
     @property
     def reasons(self) -> e.Skipped:
-        more = self.passed - len(self.skipped)
-        return (*self.skipped, {"more": more}) if more else tuple(self.skipped)
+        """Who was passed over and why; where there were very many, how many more, of the slot's quota."""
+        quota = self.slot.quota.key
+        more = [(reason, passed - SKIPS_KEPT) for reason, passed in self.passed.items()]
+        counted = ({"more": n, "reason": reason, "quota": quota} for reason, n in more if n > 0)
+        return (*self.skipped, *counted)
 
 
 def look(work: Work, slot: Slot) -> Search:
     """Along the line, in order, for the first who can be given this slot."""
     view, search = work.view, Search(slot)
-    if _exhausted(work, slot.opening) or too_late(work, slot.unit, work.now):
+    if lost_to_the_line(work, slot):
         return search
     view.appetite = slot.room
     groups = line.groups(view, slot.quota.key)
@@ -99,18 +112,25 @@ def look(work: Work, slot: Slot) -> Search:
     heapify(firsts)
     while firsts:
         _, index, booking = heappop(firsts)
-        reason = _unfit(view, slot, booking)
-        if reason is not None:
+        reason: str | None = "attempts_used_up"
+        units: tuple[str, ...] = ()
+        if _used_up(view, booking):
+            _close(work, booking)
+        elif reason := _unfit(view, slot, booking):
             # One speaks for its whole group: nobody else of it is looked at.
             search.had_turn |= reason == "had_turn"
             search.skip(reason, groups[index])
             continue
-        units = _units_for(work, slot, booking)
-        reason = _passed_over(work, search, booking, units)
+        else:
+            units = _units_for(work, slot, booking)
+            reason = _passed_over(work, slot, booking, units)
         if reason is None:
             quantity = len(units) or min(booking.quantity, slot.room)
             search.found = Found(booking, quantity, units, search.reasons)
             break
+        if reason == "cooldown":
+            ends = _ready_at(work, booking)
+            search.cooldown_ends_at = min(search.cooldown_ends_at or ends, ends)
         search.skip(reason, booking)
         if (following := next(along[index], None)) is not None:
             heappush(firsts, (following.place, index, following))
@@ -158,31 +178,42 @@ def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
     return None
 
 
-def _passed_over(work: Work, search: Search, booking: Booking, units: tuple[str, ...]) -> str | None:
-    """Why this booking, of a group that fits, is passed over now; None if it is the one.
-
-    Whoever has used up its attempts is closed on the way.
-    """
-    view, policy, slot = work.view, work.view.pool.policy, search.slot
+def _passed_over(work: Work, slot: Slot, booking: Booking, units: tuple[str, ...]) -> str | None:
+    """Why this booking, of a group that fits, is passed over now; None if it is the one."""
     if not slot.quota.admits(booking.party):
         return "not_eligible"
     if slot.unit is not None and not units:
         return "does_not_fit"
-    if policy.promotion != "offer":
+    if work.view.pool.policy.promotion != "offer":
         return None
-    if policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
-        at = line.position_of(view, booking)
-        work.emit(e.Closed(work.now, booking.number, "attempts_used_up", at), by="rule")
-        work.tell("attempts_used_up", booking.number)
-        return "attempts_used_up"
-    if _was_offered(view, slot.opening, booking):
+    if _was_offered(work.view, slot.opening, booking):
         return "had_turn"
     if _sleeps(work, slot.unit, booking):
         return "quiet_hours"
-    if (ends := _ready_at(work, booking)) > work.now:
-        search.cooldown_ends_at = min(search.cooldown_ends_at or ends, ends)
-        return "cooldown"
-    return None
+    return "cooldown" if _ready_at(work, booking) > work.now else None
+
+
+def _used_up(view: View, booking: Booking) -> bool:
+    """Whether a booking was asked as often as the policy allows: that may be less often than it did."""
+    policy = view.pool.policy
+    if policy.attempts_max is None or policy.promotion != "offer":
+        return False
+    return booking.attempts >= policy.attempts_max
+
+
+def _close(work: Work, booking: Booking) -> None:
+    """End the place in line of who can never be asked again."""
+    at = line.position_of(work.view, booking)
+    work.emit(e.Closed(work.now, booking.number, "attempts_used_up", at), by="rule")
+    work.tell("attempts_used_up", booking.number)
+
+
+def why_not(work: Work, slot: Slot, booking: Booking) -> str | None:
+    """Why a booking in line is passed over for this slot; None if nothing is in its way."""
+    if _used_up(work.view, booking):
+        return "attempts_used_up"
+    units = _units_for(work, slot, booking)
+    return _unfit(work.view, slot, booking) or _passed_over(work, slot, booking, units)
 
 
 def _ready_at(work: Work, booking: Booking) -> Instant:
@@ -255,6 +286,11 @@ def anyone(work: Work, slot: Slot) -> bool:
     return False
 
 
+def lost_to_the_line(work: Work, slot: Slot) -> bool:
+    """Whether nobody is asked about a slot any more: all have been who could be, or it is too late."""
+    return _exhausted(work, slot.opening) or too_late(work, slot.unit, work.now)
+
+
 def _exhausted(work: Work, opening: Opening | None) -> bool:
     """Whether the line was asked and said no. A line that is served by itself is not asked."""
     if opening is None or work.view.pool.policy.promotion != "offer":
@@ -283,7 +319,9 @@ def window_end(work: Work, units: Sequence[Unit | None], sends_at: Instant | Non
     """When an offer sent now, or then, ends: never later than the start less the policy's cut-off."""
     policy = work.view.pool.policy
     sent = work.now if sends_at is None else sends_at
-    return min(sent + (policy.offer_window or policy.hold_window), _last_call(work, units))
+    # Where seats are offered, an offer's length is given and is not nothing.
+    assert policy.offer_window, "promotion=offer needs an offer_window"
+    return min(sent + policy.offer_window, _last_call(work, units))
 
 
 def _last_call(work: Work, units: Sequence[Unit | None]) -> Instant:
