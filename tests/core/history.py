@@ -171,7 +171,7 @@ class History:
 
 def snapshot(view: View) -> dict[str, Any]:
     """Everything a view holds but hints to its reader, copied so that no later change reaches it."""
-    bookkeeping = ("_undo", "_counters", "gone", "gone_fresh", "appetite")
+    bookkeeping = ("_undo", "_counters", "gone", "gone_fresh", "appetite", "entered")
     return {name: frozen(getattr(view, name)) for name in View.__slots__ if name not in bookkeeping}
 
 

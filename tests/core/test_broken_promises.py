@@ -11,7 +11,7 @@ from holdfast.core import book, evolve, fill, line, obey, pools, put_back, room,
 from holdfast.core import commands as c
 from holdfast.core import decide as door
 from holdfast.core import policy as policies
-from holdfast.core.model import Pool, Quota, Wants
+from holdfast.core.model import Pool, Quota, Tally, Wants
 from holdfast.core.policy import Policy
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -49,8 +49,24 @@ def test_no_oversell_notices_a_pool_that_became_too_small(monkeypatch: Patch) ->
 
 def test_no_oversell_notices_a_unit_that_two_have(monkeypatch: Patch) -> None:
     monkeypatch.setattr(book, "free_units", lambda view, quota, now: list(view.units.values()))
+    with pytest.raises(AssertionError, match="no_oversell"):
+        two_units().do(c.Book(ANN, units=("12A",)), c.Book(BEA, units=("12A",)))
+    monkeypatch.setattr(View, "_move_units", move_units_unasked)
     world = two_units().do(c.Book(ANN, units=("12A",)), c.Book(BEA, units=("12A",)))
     assert world.broken() == {"no_oversell"}
+
+
+def move_units_unasked(view: View, old: tuple[str, ...], new: tuple[str, ...], number: int) -> None:
+    for label in new:
+        view.put(view.units, label, view.units[label]._replace(booking=number))
+
+
+def test_no_oversell_is_noticed_before_anything_is_decided() -> None:
+    world = one_seat("checkout").do(c.Book(ANN))
+    loaded = View(world.view.pool)
+    loaded.tallies["main"] = Tally(used=2)
+    with pytest.raises(AssertionError, match="no_oversell"):
+        door.decide(loaded, c.ChangePool(sizes={"main": 2}), world.now)
 
 
 def test_one_live_offer_notices_an_offer_that_was_never_settled(monkeypatch: Patch) -> None:

@@ -3,7 +3,8 @@
     expire what is due → obey the command → fill what is free
 
 Law: a decision is a function of the view, the command and `now`. A refusal changes nothing, though
-what was due has expired all the same: that is a fact, whoever came by to notice it.
+what was due has expired all the same: that is a fact, whoever came by to notice it. At both ends nothing is
+oversold; that no unit is given twice, the view sees to.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from holdfast.core.room import overflow
 from holdfast.core.view import View
 from holdfast.core.work import Decision, Done, Work
 
-# So many bookings of a closed pool are ended in one decision; the next tick goes on.
+# So many bookings of a closed pool are ended in one decision; the next tick goes on. A store brings 200 at a
+# time (its DUE_MAX), so this is for a view that knows more, of what was decided before. See decision 11.
 WIND_DOWN_MAX: Final = 500
 
 
@@ -35,12 +37,17 @@ def decide(view: View, command: c.Command, now: Instant) -> Decision:
     if isinstance(command, c.CreatePool):
         answer = pools.create_pool(work, command)
         return Decision(work.entries, work.messages, answer)
+    if not view.entered:
+        # Once for all decisions on a view: each leaves it as it wants to find it.
+        assert overflow(view, aside=False) <= view.pool.open_size, "no_oversell"
+        view.entered = True
     if view.due_at is not None and view.due_at <= now:
         expire(work)
         # It may have begun meanwhile: then nobody in line is asked or answered as if it had not.
         wind_down(work)
     if isinstance(command, c.Tick) and _line_is_late(view, now):
-        # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too.
+        # So much is due that it comes in pieces: nobody is promoted who may be past the deadline, too. Only a
+        # tick meets such a view, for where more is due than was loaded a batch sends one before any command.
         return Decision(work.entries, work.messages, Done())
     if isinstance(command, c.Fill):
         fill(work, command.steps)

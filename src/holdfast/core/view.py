@@ -112,6 +112,8 @@ class View:
     added: list[int] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     fresh: dict[Group, list[tuple[int, int]]] = field(default_factory=dict)
+    # Whether a decision has seen that what was loaded is not oversold.
+    entered: bool = False
     # How to take back what was changed since the savepoint: (table, key, what stood there) or, of a sorted
     # list, (list, entry, whether it was put in or taken out).
     _undo: list[tuple[Any, Any, Any]] = field(default_factory=list)
@@ -236,8 +238,10 @@ class View:
             if label not in new:
                 self.put(self.units, label, self.units[label]._replace(booking=None))
         for label in new:
-            if label not in old or self.units[label].booking != number:
-                self.put(self.units, label, self.units[label]._replace(booking=number))
+            unit = self.units[label]
+            if label not in old or unit.booking != number:
+                assert unit.booking in (None, number), "no_oversell"
+                self.put(self.units, label, unit._replace(booking=number))
 
     def _enter_line(self, place: int) -> None:
         self._note_place(place, self.removed, self.added)
