@@ -41,6 +41,11 @@ def complaints(check: tidy.Check, tree: Path, files: dict[str, str]) -> list[str
         ("from random import choice", "random"),
         ("import secrets", "secrets"),
         ("import uuid", "uuid"),
+        ("import io", "io"),
+        ("import logging", "logging"),
+        ("from tempfile import TemporaryFile", "tempfile"),
+        ("import urllib.request", "urllib.request"),
+        ("from zoneinfo import ZoneInfo", "zoneinfo"),
         ("from holdfast import clock", "holdfast.clock"),
         ("from holdfast.engine import Engine", "holdfast.engine"),
         ("from ..store import base", "holdfast.store.base"),
@@ -65,6 +70,7 @@ def test_an_impure_core_is_noticed(tmp_path: Path, line: str, complaint: str) ->
     [
         "from __future__ import annotations",
         "from collections.abc import Mapping",
+        "import json",
         "import holdfast.core.room",
         "from holdfast.core import room",
         "from holdfast.core.room import Room",
@@ -143,7 +149,16 @@ def test_what_is_no_statement_is_left_alone(tmp_path: Path, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["src/holdfast/engine.py", "src/a.sql", "tests/test_a.py", "bench/a.py", "dev.py"]
+    "name",
+    [
+        "src/holdfast/engine.py",
+        "src/a.sql",
+        "tests/test_a.py",
+        "bench/a.py",
+        "drills/a.py",
+        "sim/a.py",
+        "dev.py",
+    ],
 )
 def test_a_long_file_is_noticed(tmp_path: Path, name: str) -> None:
     assert complaints(tidy.files_are_short, tmp_path, {name: "\n" * 400}) == []

@@ -2,6 +2,9 @@
 
 Law: an offer that falls into them is sent when they end, and its window starts then. They are those of the
 party's own zone, its attribute `time_zone`, or else of the pool's.
+
+Here alone the core reads files, through `zoneinfo`: what time it is somewhere is a table that Python keeps
+there, the same for everybody, and handing the tables of all zones in would be no purer.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ def sent_at(pool: Pool, party: Party, now: Instant) -> Instant:
     if quiet is None:
         return now
     begin, end = (time.fromisoformat(text) for text in quiet)
+    # A pool is made only with a zone that there is; UTC is for a machine whose tables do not have it.
     zone = _zone(party.attributes.get("time_zone")) or _zone(pool.time_zone) or UTC
     there = datetime.fromtimestamp(now / 1000, zone)
     clock = there.time()
