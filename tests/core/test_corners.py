@@ -255,3 +255,13 @@ def test_what_staff_give_out_of_turn_is_theirs_in_the_log() -> None:
     world = World("event_signup", Quota("main", size=0)).do(wait(ANN), c.ChangePool({"status": "paused"}))
     world.do(c.ChangePool(sizes={"main": 1}), c.GiveOffer(1, by=STAFF))
     assert [(type(event), by) for event, by in world.decisions[-1].entries] == [(e.Promoted, STAFF)]
+
+
+@pytest.mark.parametrize("must_confirm", [True, False])
+def test_who_loses_its_seat_waits_by_the_rules_that_come_with_the_smaller_pool(must_confirm: bool) -> None:
+    world = one_seat("event_signup", confirm_while_waiting=not must_confirm).do(c.Book(ANN))
+    ends = world.view.bookings[1].expires_at
+    changes = {"policy": {"confirm_while_waiting": must_confirm}}
+    world.do(c.ChangePool(changes, sizes={"main": 0}, allow_demotion=True))
+    assert world.view.bookings[1].state == WAITING
+    assert world.view.bookings[1].expires_at == (ends if must_confirm else None)

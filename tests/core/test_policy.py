@@ -208,6 +208,12 @@ def test_a_wrong_value_is_refused_with_its_field(changes: dict[str, Any], field:
     assert (refused.code, refused.field) == ("invalid", f"policy.{field}")
 
 
+def test_a_choice_that_may_be_none_says_so() -> None:
+    made = make(None, {"promotion": "soon"})
+    assert isinstance(made, Refusal)
+    assert made.sentence == "promotion must be one of: null, auto, offer."
+
+
 def test_an_unknown_preset_is_refused_and_the_known_ones_are_listed() -> None:
     refused = make("cinema", {})
     assert isinstance(refused, Refusal)

@@ -66,9 +66,13 @@ def cut_aside(work: Work, pool: Pool) -> None:
             take_aside(work, opening, min(going, opening.quantity), "closed")
 
 
-def demote(work: Work, booking: Booking, *, has_line: bool) -> None:
-    """Take a booking's room away: it waits again, alone or with the rest of its party, or it ends."""
+def demote(work: Work, booking: Booking, pool: Pool) -> None:
+    """Take a booking's room away: it waits again, alone or with the rest of its party, or it ends.
+
+    What it waits for, and whether it can, is by the rules of the pool as it is about to be.
+    """
     view = work.view
+    has_line = pool.policy.promotion is not None and pool.over(work.now) is None
     others = [other for other in view.of_party(booking.party.id) if other.number != booking.number]
     in_line = [other for other in others if other.state in KEEPS_PLACE]
     rest = next((o for o in in_line if o.number == booking.split_from and o.state == WAITING), None)
@@ -85,7 +89,7 @@ def demote(work: Work, booking: Booking, *, has_line: bool) -> None:
         event = e.Demoted(work.now, rest.number, place, position, rest.expires_at, *part, booking.price)
     else:
         confirmed = booking.confirmed_at is not None
-        ends = signup_ends(view.pool.policy, booking.expires_at, confirmed=confirmed)
+        ends = signup_ends(pool.policy, booking.expires_at, confirmed=confirmed)
         # A price is locked with the seat, and an offer is nobody's seat yet.
         price = booking.price if booking.state != OFFERED else None
         event = e.Demoted(work.now, booking.number, place, position, ends, asked_price=price)

@@ -28,7 +28,7 @@ def _field(kind: str, default: Any, right: Callable[[Any], bool], wanted: str) -
 
 
 def _choice(*choices: str | None) -> Any:
-    listed = ", ".join(filter(None, choices))
+    listed = ", ".join("null" if choice is None else choice for choice in choices)
     return _field("choice", choices[0], choices.__contains__, f"one of: {listed}")
 
 

@@ -46,10 +46,9 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
         facts = {"bookings": [booking.number for booking in going[:NAMED_MAX]], "count": len(going)}
         sentence = f"{len(going)} would lose their place. Say allow_demotion to put them first in line."
         return Refusal("would_demote", sentence, "allow_demotion", facts)
-    has_line = pool.policy.promotion is not None and pool.over(work.now) is None
     # The last of them goes first, so that among the demoted the order of arrival stays.
     for booking in going:
-        demote(work, booking, has_line=has_line)
+        demote(work, booking, pool)
     cut_aside(work, pool)
     larger = pool.open_size > view.pool.open_size
     work.grown |= {quota.key for quota in pool.quotas if larger or _grows(view.pool.quota(quota.key), quota)}
@@ -94,7 +93,7 @@ def _wrong_pool(pool: Pool) -> Refusal | None:
             return invalid(f"quotas[{index}].size", sentence)
         if quota.eligible is not None and (found := condition_problem(quota.eligible)):
             return invalid(f"quotas[{index}].eligible", f"In a rule of eligibility: {found}.")
-    return _wrong_times(pool)
+    return _wrong_times(pool) or _wrong_price(pool)
 
 
 def _wrong_times(pool: Pool) -> Refusal | None:
@@ -104,6 +103,10 @@ def _wrong_times(pool: Pool) -> Refusal | None:
         return invalid(
             "opens_at", "opens_at must be before starts_at: nothing can be booked once it has begun."
         )
+    return None
+
+
+def _wrong_price(pool: Pool) -> Refusal | None:
     if pool.price is not None and (pool.price.amount < 0 or len(pool.price.currency) != 3):
         return invalid("price", "A price has an amount from 0 and a currency of three letters.")
     return None
