@@ -40,8 +40,8 @@ async def main() -> int:
         runs: dict[str, parts.Part] = {
             "hot pool, PostgreSQL": lambda: parts.hot_pool_postgres(server.url, seconds, repeats, say),
             "hot pool, SQLite": lambda: parts.hot_pool_sqlite(seconds, repeats, say),
-            "line, PostgreSQL": lambda: parts.long_line(fresh(), "PostgreSQL", operations, say),
-            "line, SQLite": lambda: parts.long_line(None, "SQLite", operations, say),
+            "line, PostgreSQL": lambda: parts.long_line(fresh(), fresh(), "PostgreSQL", operations, say),
+            "line, SQLite": lambda: parts.long_line(None, None, "SQLite", operations, say),
             "queue, PostgreSQL": lambda: parts.long_queue(fresh(), fresh(), "PostgreSQL", seconds, say),
             "queue, SQLite": lambda: parts.long_queue(None, None, "SQLite", seconds, say),
             "lapse, PostgreSQL": lambda: parts.mass_lapse(fresh(), "PostgreSQL", say),

@@ -10,6 +10,7 @@ from bench.baselines.database import open_postgres, open_sqlite
 from bench.baselines.for_update_postgres import open_for_update
 from bench.baselines.one_transaction_sqlite import open_one_transaction
 from bench.baselines.recomputing import measure_recomputing
+from bench.baselines.renumbering import measure_renumbering
 from bench.engine import hot_desk, make_line, open_engine
 from bench.measure import Figure, Run, for_seconds, interleaved, median_run, run_callers, runs_table
 from bench.workload import holds, mix
@@ -90,37 +91,65 @@ async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure
     return figures
 
 
-async def long_line(url: str | None, store: str, operations: int, say: Say) -> list[Figure]:
-    """Joining, leaving and asking for one's position, in a line of 100 and of 100,000."""
+async def long_line(
+    url: str | None, baseline_url: str | None, store: str, operations: int, say: Say
+) -> list[Figure]:
+    """Joining, leaving and asking for one's position, in a line of 100 and of 100,000.
+
+    And what joining and leaving cost there where everyone behind gets a new number.
+    """
     costs: dict[tuple[str, int], float] = {}
     _middles.clear()
+    _preferring.clear()
     async with open_engine(url) as hf:
         lengths = (100, 100_000)
         for length in lengths:
             await make_line(hf, f"line-{length}", length)
         acts = {"join": _join, "leave": _leave, "position": _position}
-        for name, act in acts.items():
+        others = {"join by priority": _join_by_priority}
+        for name, act in (acts | others).items():
             samples: dict[int, list[float]] = {length: [] for length in lengths}
             for _ in range(operations):
                 for length in lengths:
                     samples[length].append(await act(hf, f"line-{length}", length))
             for length in lengths:
                 costs[name, length] = statistics.median(samples[length])
-    say(
-        f"{store}, one caller, ms: "
-        + ", ".join(f"{n} at {k:,}: {1000 * v:.2f}" for (n, k), v in costs.items())
-        + "\n"
-    )
-    return [
+    opened = open_postgres(baseline_url, "renumbering") if baseline_url else open_sqlite()
+    async with opened as database:
+        theirs = await measure_renumbering(database, 100_000, operations=5)
+    said = [f"{name} at {length:,}: {1000 * cost:.2f}" for (name, length), cost in costs.items()]
+    said += [f"{name} at 100,000 by renumbering: {run.p50_ms:.2f}" for name, run in theirs.items()]
+    say(f"{store}, one caller, ms: {', '.join(said)}\n")
+    figures = [
         Figure.at_most(
             f"{store}: {name}, line of 100,000 against 100", costs[name, 100_000] / costs[name, 100], "×", 2.0
         )
         for name in acts
     ]
+    behind = {"join by priority": "join by priority", "leave": "leave middle"}
+    return figures + [
+        Figure(
+            f"{store}: {ours} at 100,000, against renumbering everyone behind",
+            theirs[name].p50_ms / (1000 * costs[ours, 100_000]),
+            "×",
+        )
+        for ours, name in behind.items()
+    ]
 
 
 async def _join(hf: Holdfast, pool: str, length: int) -> float:
     party, began = f"joiner-{next(_names)}", perf_counter()
+    granted(await hf.book(pool, party))
+    return perf_counter() - began
+
+
+async def _join_by_priority(hf: Holdfast, pool: str, length: int) -> float:
+    """Before all who have none."""
+    if pool not in _preferring:
+        rules = [{"when": {"tag": "honours"}, "add": 1}]
+        granted(await hf.change_pool(pool, policy={"priority_rules": rules}))
+        _preferring.add(pool)
+    party, began = {"id": f"joiner-{next(_names)}", "tags": ["honours"]}, perf_counter()
     granted(await hf.book(pool, party))
     return perf_counter() - began
 
@@ -145,6 +174,7 @@ async def _position(hf: Holdfast, pool: str, length: int) -> float:
 
 
 _middles: dict[str, list[str]] = {}
+_preferring: set[str] = set()
 
 
 async def long_queue(

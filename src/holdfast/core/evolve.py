@@ -1,8 +1,8 @@
 """How each event changes a view. It never refuses: events are facts.
 
 Law: `evolve` is the only way the state in a view changes, in a decision and in a replay alike. So replaying
-the log from nothing gives the state that the decisions left. Beside it a view has what no replay needs: when to
-wake (`due_at`, which decisions may set earlier than any deadline), and hints for whoever reads the line.
+the log from nothing gives the state that the decisions left. Beside it a view has what no replay needs: when
+to wake (`due_at`, which decisions may set earlier than any deadline), and hints for whoever reads the line.
 """
 
 from __future__ import annotations
