@@ -29,7 +29,7 @@ from holdfast.core.room import best_available, best_company, free_units, need_al
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
-# So many are named for each reason; beyond that they are counted. See decision 42.
+# So many are named for each reason; beyond that they are counted. See decision 43.
 SKIPS_KEPT: Final = 200
 _NEVER: Final = 2**63 - 1
 
