@@ -57,7 +57,9 @@ def fill(work: Work, steps: int | None = None) -> None:
             give(work, found)
             left.take(found)
             round_began = False
-        elif not round_began and (keys := {it.slot.quota.key for it in left.nobody_for.values() if it.had_turn}):
+        elif not round_began and (
+            keys := {it.slot.quota.key for it in left.nobody_for.values() if it.had_turn}
+        ):
             _start_rounds(work, keys)
             left.hope_again()
             round_began = True
