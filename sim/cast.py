@@ -1,69 +1,24 @@
-"""What people and staff ask for, by dice. A request is sent until it is answered, as a good client does."""
+"""What people ask for, by dice."""
 
 from __future__ import annotations
 
-import asyncio
-import random
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
-
 from holdfast.clock import to_datetime
-from holdfast.core.refusals import Refusal
-from holdfast.errors import HoldfastError
-from holdfast.library import Holdfast
-from sim.node import Node
-from sim.records import Asked
-
-_PATIENCE_S = 40.0
-_TRIES = 6
-HOUR = 3_600_000
-
-Ask = Callable[[Holdfast, str], Awaitable[Any]]
+from sim.pools import BY_UNITS, HOUR
+from sim.staff import Staff
 
 
-def plain(answer: object) -> dict[str, Any]:
-    """An answer as it would come over the wire."""
-    if isinstance(answer, Refusal):
-        return {"code": answer.code, "sentence": answer.sentence}
-    found = msgspec.to_builtins(answer)
-    return found if isinstance(found, dict) else {"value": found}
-
-
-class Cast:
-    def __init__(
-        self, dice: random.Random, nodes: list[Node], pools: dict[str, list[str]], pace: float = 1.0
-    ) -> None:
-        self._pace = pace
-        self._dice = dice
-        self._nodes = nodes
-        # Each pool with its quotas.
-        self._pools = pools
-        self.asked: list[Asked] = []
-        self._asks: dict[int, Ask] = {}
-        # What people know: their own bookings, and links from their mail.
-        self._known: dict[str, list[str]] = {pool: [] for pool in pools}
-        self.links: list[tuple[str, str]] = []
-        self.wrong: list[str] = []
-
+class Cast(Staff):
     async def act(self) -> None:
         """Somebody does something."""
         # The big one is where everybody is, and where much is decided at once.
         pool = "concert" if self._dice.random() < 0.3 else self._dice.choice(list(self._pools))
-        what = self._dice.choices(
-            [self._book, self._confirm, self._cancel, self._extend, self._answer, self._staff],
-            [45, 16, 10, 4, 18, 7],
-        )[0]
-        await what(pool)
-
-    async def settle(self) -> None:
-        """Everybody who has no answer asks once more, now that nothing fails."""
-        for it in self.asked:
-            if not it.answers:
-                await self._send(it, self._asks[it.number])
-
-    # People.
+        acts = [
+            *(self._book, self._confirm, self._cancel, self._extend),
+            *(self._change, self._answer, self.act_as_staff),
+        ]
+        await self._dice.choices(acts, [45, 16, 10, 8, 3, 18, 12])[0](pool)
 
     async def _book(self, pool: str) -> None:
         dice = self._dice
@@ -75,8 +30,12 @@ class Cast:
             "tags": dice.sample(["honours", "member"], dice.randrange(3)),
             "attributes": dice.choice([{}, {"credits": 95}, {"credits": 10}]),
         }
-        quantity = dice.choice([1, 1, 1, 1, 2, 3])
         more: dict[str, Any] = {"confirmed": True, "by": "staff:olga"} if dice.random() < 0.1 else {}
+        if dice.random() < 0.1:
+            more["if_full"] = dice.choice(["refuse", "wait"])
+        quantity = dice.choice([1, 1, 1, 1, 2, 3])
+        if quota in BY_UNITS:
+            more |= self._wishes(quota, quantity)
         facts = {"party": party, "quota": quota, "quantity": quantity}
         granted = await self._ask(
             "book",
@@ -86,6 +45,19 @@ class Cast:
         )
         if granted is not None:
             self._known[pool].append(granted["id"])
+
+    def _wishes(self, quota: str, quantity: int) -> dict[str, Any]:
+        """Some know which they want, some only what kind, and some take any."""
+        dice = self._dice
+        wish = dice.random()
+        if wish < 0.25:
+            return {"units": [self._label(quota) for _ in range(quantity)]}
+        if wish < 0.5 and quota == "chair":
+            begins = self._clock.now() + dice.randrange(6) * HOUR
+            return {"wants": {"from_at": to_datetime(begins), "until_at": to_datetime(begins + 3 * HOUR)}}
+        if wish < 0.5:
+            return {"wants": {"attributes": {"attribute": "row", "is": dice.choice(["a", "b"])}}}
+        return {}
 
     async def _confirm(self, pool: str) -> None:
         if name := self._some(pool):
@@ -100,9 +72,22 @@ class Cast:
             )
 
     async def _extend(self, pool: str) -> None:
-        if name := self._some(pool):
+        if known := self._known[pool]:
+            # Whoever booked a while ago has confirmed, or has lost it.
+            name = self._dice.choice(known[-4:])
             await self._ask(
                 "extend", pool, {"booking": name}, lambda hf, key: hf.extend(name, idempotency_key=key)
+            )
+
+    async def _change(self, pool: str) -> None:
+        """Somebody has another name from now on, which nobody had before."""
+        if name := self._some(pool):
+            called = f"name {len(self.asked)}"
+            await self._ask(
+                "change",
+                pool,
+                {"booking": name},
+                lambda hf, key: hf.change_booking(name, name=called, idempotency_key=key),
             )
 
     async def _answer(self, pool: str) -> None:
@@ -116,100 +101,3 @@ class Cast:
         else:
             part = self._dice.choice([None, None, 1])
             await self._ask("claim", pool, facts, lambda hf, key: hf.claim(token, part, idempotency_key=key))
-
-    # Staff.
-
-    async def _staff(self, pool: str) -> None:
-        await self._dice.choice([self._move, self._put_back, self._resize, self._resolve, self._look])(pool)
-
-    async def _move(self, pool: str) -> None:
-        if name := self._some(pool):
-            to = self._dice.choice(["front", "back"])
-            facts = {"booking": name}
-            await self._ask(
-                "move", pool, facts, lambda hf, key: hf.move(name, to, why="asked", idempotency_key=key)
-            )
-
-    async def _put_back(self, pool: str) -> None:
-        if name := self._some(pool):
-            facts = {"booking": name}
-            await self._ask(
-                "put back", pool, facts, lambda hf, key: hf.put_back(name, why="asked", idempotency_key=key)
-            )
-
-    async def _resize(self, pool: str) -> None:
-        sizes = {quota: self._dice.randrange(5) for quota in self._pools[pool] if quota != "chair"}
-        if sizes:
-            allow = self._dice.random() < 0.7
-            await self._ask(
-                "resize",
-                pool,
-                {},
-                lambda hf, key: hf.change_pool(pool, sizes=sizes, allow_demotion=allow, idempotency_key=key),
-            )
-
-    async def _resolve(self, pool: str) -> None:
-        opening = self._dice.randrange(1, 12)
-        how = self._dice.choice(["again", "free", "close"])
-        await self._ask(
-            "resolve", pool, {}, lambda hf, key: hf.resolve(pool, opening, how, idempotency_key=key)
-        )
-
-    async def _look(self, pool: str) -> None:
-        """Reads change nothing, and what they say fits together."""
-        node = self._up()
-        if node is None or node.hf is None:
-            return
-        try:
-            line = await node.ask(node.hf.line(pool), _PATIENCE_S)
-        except (HoldfastError, TimeoutError):
-            return
-        if not isinstance(line, Refusal):
-            positions = [it.position for it in line]
-            if positions != list(range(1, len(line) + 1)):
-                self.wrong.append(f"contiguous: a look at {pool} shows the positions {positions}")
-
-    # How one asks.
-
-    def _some(self, pool: str) -> str | None:
-        known = self._known[pool]
-        return self._dice.choice(known[-30:]) if known else None
-
-    def _up(self) -> Node | None:
-        up = [node for node in self._nodes if node.up]
-        return self._dice.choice(up) if up else None
-
-    async def _ask(self, what: str, pool: str, facts: dict[str, Any], ask: Ask) -> dict[str, Any] | None:
-        number = len(self.asked)
-        it = Asked(number, what, pool, facts, f"key-{number}")
-        self.asked.append(it)
-        self._asks[number] = ask
-        if self._dice.random() < 0.08:
-            # A nervous finger: the same request twice at once, maybe at two nodes.
-            await asyncio.gather(self._send(it, ask), self._send(it, ask))
-        else:
-            await self._send(it, ask)
-            if self._dice.random() < 0.05:
-                await self._send(it, ask)
-        return it.granted
-
-    def _key(self, it: Asked) -> str:
-        return it.key
-
-    async def _send(self, it: Asked, ask: Ask) -> None:
-        for _ in range(_TRIES):
-            node = self._up()
-            if node is not None and node.hf is not None:
-                try:
-                    answer = await node.ask(ask(node.hf, self._key(it)), _PATIENCE_S)
-                except (HoldfastError, TimeoutError):
-                    it.unanswered += 1
-                else:
-                    it.answers.append(plain(answer))
-                    return
-            await asyncio.sleep(self._pace * self._dice.random())
-
-
-def slots(now: int) -> list[dict[str, Any]]:
-    """Units that begin one after the other."""
-    return [{"label": f"s{n}", "starts_at": to_datetime(now + n * HOUR)} for n in range(1, 9)]

@@ -1,4 +1,4 @@
-"""The auditor's own books: what the log says, entry by entry, in plain dictionaries.
+"""The auditor's own books: what the log says, entry by entry, and what of it cannot be.
 
 Written from the glossary, not from the rules: nothing here is shared with the core.
 """
@@ -6,51 +6,24 @@ Written from the glossary, not from the rules: nothing here is shared with the c
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sim import fairness
 from sim.records import Entry
+from sim.standing import TAKING, Opening, Place, Standing, Unit, is_past
 
-TAKING = ("offered", "held", "confirmed")
-
-
-@dataclass(slots=True)
-class Place:
-    """A booking as the log tells of it."""
-
-    party: str
-    quota: str
-    quantity: int
-    state: str
-    place: int = 0
-    units: tuple[str, ...] = ()
-    offer: int | None = None
-    # How many seats the live offer is for.
-    offered: int = 0
-    offers: int = 0
-    wants: Any = None
-    whole: bool = True
-    # Whether it was said to be confirmed, be it while it waited.
-    confirmed: bool = False
-
-    @property
-    def taken(self) -> int:
-        if self.state == "offered":
-            return self.offered
-        return self.quantity if self.state in TAKING else 0
+# What ends by itself does so when its time is over; anything else must have happened before.
+_AT_THE_END = ("Expired", "Lapsed")
 
 
 @dataclass(slots=True)
-class Ledger:
-    pool: int
-    sizes: dict[str, int | None] = field(default_factory=dict)
-    by_units: set[str] = field(default_factory=set)
-    open_size: int = 0
-    units: dict[str, str] = field(default_factory=dict)
-    places: dict[int, Place] = field(default_factory=dict)
-    # Openings that staff have given up to whoever comes, by their quota.
-    openings: dict[int, str] = field(default_factory=dict)
-    freed: set[int] = field(default_factory=set)
+class Ledger(Standing):
+    # What each booking ever was, and each version of the pool: what somebody may have been answered.
+    history: defaultdict[int, set[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(set))
+    versions: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
     def read(self, entry: Entry) -> None:
@@ -59,33 +32,57 @@ class Ledger:
         if take is None:
             self.say("log_tells_all", entry, f"nobody knows what {entry.kind} is")
             return
+        self._check_in_time(entry, facts)
         take(entry, facts)
+        for number in (facts.get("booking"), facts.get("part")):
+            if it := self.places.get(number):
+                self.history[number].add((entry.at, it.state, it.quantity, it.units, it.expires_at))
 
     def say(self, promise: str, entry: Entry, sentence: str) -> None:
         self.wrong.append(f"{promise}: entry {entry.seq} ({entry.kind}): {sentence}")
 
-    # What the line and the room look like.
+    def end(self, entry: Entry, *, settled: bool) -> None:
+        """The log ends with this entry: nobody waits for what is free, and nothing is left that was due."""
+        for number in fairness.waiting_in_vain(self, entry.at):
+            self.say("nobody_jumps", entry, f"booking {number} waits, though there is room for it")
+        for number, it in self.places.items() if settled else ():
+            if it.expires_at is not None and it.expires_at <= entry.at:
+                self.say("deadlines_kept", entry, f"booking {number} is {it.state} beyond its time")
 
-    def line(self) -> list[int]:
-        waiting = [(it.place, number) for number, it in self.places.items() if it.state == "waiting"]
-        return [number for _, number in sorted(waiting)]
+    # What must hold whenever something is given.
 
-    def check_room(self, entry: Entry) -> None:
-        """No seat is given twice. A quota of units is held to its units alone: some are past, or closed."""
-        numbered = 0
-        for quota, size in self.sizes.items():
-            if quota in self.by_units or size is None:
-                continue
-            used = sum(it.taken for it in self.places.values() if it.quota == quota)
-            numbered += max(0, used - size)
-        if numbered > self.open_size:
+    def _check_in_time(self, entry: Entry, facts: dict[str, Any]) -> None:
+        it = self.places.get(facts.get("booking", 0))
+        if it is None:
+            return
+        ends = it.expires_at
+        if entry.kind not in _AT_THE_END:
+            if ends is not None and entry.at >= ends:
+                self.say("deadlines_kept", entry, f"its time was over at {ends}")
+        elif not facts.get("why") and (ends is None or entry.at < ends):
+            self.say("deadlines_kept", entry, f"it had time until {ends}")
+
+    def check_room(self, entry: Entry, *, aside: bool = False) -> None:
+        """No seat is given twice; `aside`: nor what was set aside for staff."""
+        over = self.overflow(aside=aside)
+        if over > self.open_size:
             self.say(
-                "no_oversell", entry, f"{numbered} beyond the quotas, and the open share is {self.open_size}"
+                "no_oversell", entry, f"{over} beyond the quotas, and the open share is {self.open_size}"
             )
         taken = [unit for it in self.places.values() if it.state in TAKING for unit in it.units]
         if len(taken) != len(set(taken)):
             twice = sorted({unit for unit in taken if taken.count(unit) > 1})
             self.say("no_oversell", entry, f"given twice: {', '.join(twice)}")
+
+    def _check_units(self, entry: Entry, quota: str, seats: int, units: Sequence[str]) -> None:
+        """What is made of units is given unit by unit, and each is known, open and of that quota."""
+        if len(units) != (seats if quota in self.by_units else 0):
+            self.say("no_oversell", entry, f"{seats} seats of {quota} are {list(units)}")
+        aside = {it.unit for it in self.openings.values() if it.state == "handed_back"}
+        for label in units:
+            unit = self.units.get(label)
+            if unit is None or unit.quota != quota or is_past(unit.starts_at, entry.at) or label in aside:
+                self.say("no_oversell", entry, f"unit {label} cannot be given: {unit}")
 
     def check_position(self, entry: Entry, number: int, position: int | None) -> None:
         line = self.line()
@@ -93,35 +90,55 @@ class Ledger:
         if position is not None and here is not None and here != position:
             self.say("contiguous", entry, f"said to be number {position} in line, and is {here}")
 
+    def _check_turn(self, entry: Entry, facts: dict[str, Any], quantity: int) -> None:
+        """What the rules give goes to the first who can have it. Staff may give it to whom they like."""
+        number, units = facts["booking"], facts["units"]
+        if entry.by != "rule" or number not in self.places:
+            return
+        for other in fairness.passed_over(self, number, quantity, units, entry.at):
+            self.say("nobody_jumps", entry, f"booking {other} stood before it, and could have had it")
+        if fairness.is_out_of_turn(self, number, units, entry.at):
+            self.say("nobody_jumps", entry, "it was not its turn")
+
     # Entries, each by its name in the log.
 
     def _PoolCreated(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         pool = facts["pool"]
         self.sizes = {quota["key"]: quota["size"] for quota in pool["quotas"]}
         self.by_units = {quota["key"] for quota in pool["quotas"] if quota.get("by_units")}
-        self.open_size = pool["open_size"]
+        self.eligible = {quota["key"]: quota["eligible"] for quota in pool["quotas"]}
+        self.open_size, self.status = pool["open_size"], pool["status"]
+        self.starts_at, self.policy = pool["starts_at"], pool["policy"]
+        sizes = {key: size for key, size in self.sizes.items() if key not in self.by_units}
+        self.versions[pool["version"]] = (sizes, self.open_size, self.status)
 
-    _PoolChanged = _PoolCreated
+    def _PoolChanged(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        self._PoolCreated(entry, facts)
+        self.check_room(entry)
 
     def _UnitsAdded(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         for unit in facts["units"]:
-            self.units[unit["label"]] = unit["quota"]
+            self.units[unit["label"]] = Unit(unit["quota"], unit["starts_at"], unit["attributes"])
 
     def _UnitClosed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self.units.pop(facts["label"], None)
+        if any(facts["label"] in it.units for it in self.places.values()):
+            self.say("no_oversell", entry, "somebody has it")
 
     def _begin(self, entry: Entry, facts: dict[str, Any], state: str) -> int:
         number = facts["booking"]
         if number in self.places:
             self.say("log_tells_all", entry, f"booking {number} begins twice")
         made = Place(facts["party"], facts["quota"], facts["quantity"], state, facts["place"])
+        made.expires_at, made.confirmed = facts["expires_at"], facts["confirmed"]
+        made.eligible = self.eligible.get(made.quota)
         self.places[number] = made
         return int(number)
 
     def _Joined(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self._check_alone(entry, facts["party"])
         number = self._begin(entry, facts, "waiting")
-        self.places[number].wants, self.places[number].confirmed = facts["wants"], facts["confirmed"]
+        self.places[number].wants = facts["wants"]
         self.check_position(entry, number, facts["position"])
 
     def _check_alone(self, entry: Entry, party: str) -> None:
@@ -130,20 +147,13 @@ class Ledger:
                 self.say("one_place_in_line", entry, f"{party} waits already")
 
     def _Held(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        self._check_nobody_jumped(entry, facts)
+        asked = (facts["quota"], facts["quantity"], facts["units"])
+        for number in () if entry.by.startswith("staff") else fairness.jumped(self, *asked, entry.at):
+            self.say("nobody_jumps", entry, f"{facts['party']} got room past booking {number}")
+        self._check_units(entry, *asked)
         number = self._begin(entry, facts, "confirmed" if facts["confirmed"] else "held")
-        self.places[number].units, self.places[number].confirmed = tuple(facts["units"]), facts["confirmed"]
-        self.check_room(entry)
-
-    def _check_nobody_jumped(self, entry: Entry, facts: dict[str, Any]) -> None:
-        """A newcomer gets no room past somebody who never had a chance and asked for no more of the same."""
-        freed = any(self.openings[opening] == facts["quota"] for opening in self.freed)
-        if entry.by.startswith("staff") or freed:
-            return
-        for number, it in self.places.items():
-            same = it.quota == facts["quota"] and it.quantity <= facts["quantity"] and it.wants is None
-            if it.state == "waiting" and same and not it.offers and not facts["units"]:
-                self.say("nobody_jumps", entry, f"{facts['party']} got room past booking {number}")
+        self.places[number].units = tuple(facts["units"])
+        self.check_room(entry, aside=True)
 
     def _known(self, entry: Entry, facts: dict[str, Any], *states: str) -> Place:
         found = self.places.get(facts["booking"])
@@ -157,18 +167,12 @@ class Ledger:
     def _Promoted(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts, "waiting")
         self.check_position(entry, facts["booking"], facts["position"])
-        ahead = self.line()[: max(0, facts["position"] - 1)]
-        for number in ahead:
-            other = self.places[number]
-            if other.quota == it.quota and other.quantity <= it.quantity and other.wants is None:
-                self.say("nobody_jumps", entry, f"booking {number} stood before it and wants no more")
+        self._check_turn(entry, facts, it.quantity)
+        self._check_units(entry, it.quota, it.quantity, facts["units"])
         self._check_stays_confirmed(entry, it, facts["state"])
-        it.state, it.units, it.confirmed = (
-            facts["state"],
-            tuple(facts["units"]),
-            facts["state"] == "confirmed",
-        )
-        self.check_room(entry)
+        it.state, it.units, it.expires_at = facts["state"], tuple(facts["units"]), facts["expires_at"]
+        it.confirmed = facts["state"] == "confirmed"
+        self.check_room(entry, aside=True)
 
     def _check_stays_confirmed(self, entry: Entry, it: Place, state: str) -> None:
         if it.confirmed and state != "confirmed":
@@ -176,33 +180,53 @@ class Ledger:
 
     def _Offered(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts, "waiting")
-        if it.offer is not None:
-            self.say("one_live_offer", entry, "it has one")
+        if it.offer is not None or facts["seq"] != it.last_offer + 1:
+            self.say("one_live_offer", entry, f"it has {it.offer}, the last one was {it.last_offer}")
         self.check_position(entry, facts["booking"], facts["position"])
+        self._check_turn(entry, facts, facts["quantity"])
+        self._check_units(entry, it.quota, facts["quantity"], facts["units"])
+        if facts["expires_at"] <= entry.at:
+            self.say("deadlines_kept", entry, "its time is over before it begins")
         it.state, it.offer, it.offered = "offered", facts["seq"], facts["quantity"]
-        it.offers += 1
-        it.units = tuple(facts["units"])
-        self.check_room(entry)
+        it.offers, it.offered_at, it.round = it.offers + 1, entry.at, facts["round"]
+        it.units, it.expires_at, it.last_offer = tuple(facts["units"]), facts["expires_at"], facts["seq"]
+        for number in facts["openings"]:
+            opening = self._opening(entry, number)
+            opening.tries += 1
+            opening.asked.add(facts["booking"])
+        self.check_room(entry, aside=True)
 
     def _answered(self, entry: Entry, facts: dict[str, Any]) -> Place:
         it = self._known(entry, facts, "offered")
         if it.offer != facts["seq"]:
             self.say("one_live_offer", entry, f"answers offer {facts['seq']}, and {it.offer} is the live one")
-        it.offer, it.offered = None, 0
+        it.offer, it.offered, it.expires_at = None, 0, None
         return it
 
     def _Claimed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._answered(entry, facts)
-        units = tuple(facts["units"])
+        units, confirmed = tuple(facts["units"]), facts["state"] == "confirmed"
+        self._check_units(entry, it.quota, facts["quantity"], units)
+        if not set(units) <= set(it.units):
+            self.say("one_live_offer", entry, f"{it.units} were offered, and {units} are claimed")
         self._check_stays_confirmed(entry, it, facts["state"])
-        if facts["part"] is None:
-            it.state, it.quantity, it.units = facts["state"], facts["quantity"], units or it.units
-        else:
-            part = Place(it.party, it.quota, facts["quantity"], facts["state"], it.place, units, whole=False)
-            self.places[facts["part"]] = part
-            it.state, it.units, it.offers = "waiting", (), 0
-            it.quantity -= facts["quantity"]
+        if (opening := self.openings.get(facts["opening"])) is not None:
+            opening.tries -= 1
+        got = it
+        if facts["part"] is not None:
+            got = Place(it.party, it.quota, 0, "", it.place, whole=False, eligible=it.eligible)
+            self.places[facts["part"]] = got
+            it.state, it.units, it.quantity = "waiting", (), it.quantity - facts["quantity"]
+            self._ask_anew(facts["booking"], it)
+        got.state, got.quantity, got.units = facts["state"], facts["quantity"], units
+        got.expires_at, got.confirmed = facts["expires_at"], confirmed
         self.check_room(entry)
+
+    def _ask_anew(self, number: int, it: Place) -> None:
+        """Who goes on waiting through no fault of its own does so as if never asked."""
+        it.offers, it.offered_at, it.round = 0, None, 0
+        for opening in self.openings.values():
+            opening.asked.discard(number)
 
     def _Declined(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._answered(entry, facts)
@@ -213,17 +237,18 @@ class Ledger:
     def _Confirmed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts, "held", "waiting")
         it.state, it.confirmed = "confirmed" if it.state == "held" else it.state, True
+        it.expires_at = None
 
     def _Extended(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        self._known(entry, facts, "held")
+        self._known(entry, facts, "held").expires_at = facts["expires_at"]
 
     def _BookingChanged(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        self._known(entry, facts)
+        self._known(entry, facts, "waiting", *TAKING)
 
     def _ended(self, entry: Entry, facts: dict[str, Any], state: str) -> None:
         it = self._known(entry, facts, "waiting", *TAKING)
         self.check_position(entry, facts["booking"], facts["position"])
-        it.state, it.units, it.offer, it.offered = state, (), None, 0
+        it.state, it.units, it.offer, it.offered, it.expires_at = state, (), None, 0, None
 
     def _Expired(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         if self._known(entry, facts).confirmed:
@@ -246,9 +271,13 @@ class Ledger:
         it = self._known(entry, facts, "expired", "cancelled", "closed", "declined")
         if facts["state"] == "waiting":
             self._check_alone(entry, it.party)
-        it.state, it.place, it.units, it.offers = facts["state"], facts["place"], tuple(facts["units"]), 0
+        else:
+            self._check_units(entry, it.quota, it.quantity, facts["units"])
+        it.state, it.place, it.units = facts["state"], facts["place"], tuple(facts["units"])
+        it.expires_at = facts["expires_at"]
+        self._ask_anew(facts["booking"], it)
         self.check_position(entry, facts["booking"], facts["position"])
-        self.check_room(entry)
+        self.check_room(entry, aside=True)
 
     def _Respread(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         before = self.line()
@@ -260,21 +289,39 @@ class Ledger:
     def _Demoted(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts)
         if facts["part"] is not None:
-            self.places[facts["part"]].state = "closed"
-            self.places[facts["part"]].units = ()
+            part = self.places[facts["part"]]
+            part.state, part.units, part.expires_at = "closed", (), None
             it.quantity += facts["quantity"]
         else:
             it.units, it.offer, it.offered = (), None, 0
-        it.state, it.place = "waiting", facts["place"]
+        it.state, it.place, it.expires_at = "waiting", facts["place"], facts["expires_at"]
+        self._ask_anew(facts["booking"], it)
         self.check_position(entry, facts["booking"], facts["position"])
 
+    def _RoundStarted(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        self.round = facts["round"]
+
     def _OpeningStarted(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        self.openings[facts["opening"]] = facts["quota"]
+        self.openings[facts["opening"]] = Opening(facts["quota"], facts["unit"])
+
+    def _HandedBack(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        opening = self._opening(entry, facts["opening"])
+        opening.state, opening.aside = "handed_back", facts["quantity"]
+
+    def _opening(self, entry: Entry, number: int) -> Opening:
+        if number not in self.openings:
+            self.say("log_tells_all", entry, f"there is no opening {number}, or no longer")
+            return Opening(next(iter(self.sizes)), None)
+        return self.openings[number]
+
+    def _OpeningReduced(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        self._opening(entry, facts["opening"]).aside = facts["quantity"]
 
     def _OpeningEnded(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        (self.freed.add if facts["how"] == "freed" else self.freed.discard)(facts["opening"])
+        opening = self._opening(entry, facts["opening"])
+        opening.state, opening.aside = facts["how"], 0
+        if opening.state != "freed":
+            self.openings.pop(facts["opening"], None)
 
-    def _nothing(self, entry: Entry, facts: dict[str, Any]) -> None:
+    def _Erased(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         pass
-
-    _RoundStarted = _OpeningReduced = _HandedBack = _Erased = _nothing

@@ -7,7 +7,7 @@ import random
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,19 +18,18 @@ import msgspec
 
 from holdfast import ids
 from holdfast.clock import TestClock
-from holdfast.core.reference import number_of
-from holdfast.core.refusals import Refusal
 from holdfast.errors import HoldfastError
 from holdfast.library import Holdfast
 from sim.auditor import audit
-from sim.cast import Cast, slots
+from sim.cast import Cast
 from sim.faults import Carrier, Faults
 from sim.loop import VirtualLoop, owned_tasks
 from sim.node import Node
+from sim.pools import START, make_pools
 from sim.records import Carried, Entry
 
-START = 1_800_000_000_000
 LOG = "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM log ORDER BY pool_id, seq"
+NUMBERS = "SELECT pool_id, number, reference FROM bookings"
 
 
 @dataclass(slots=True)
@@ -85,17 +84,19 @@ async def _play(url: str, seed: int, steps: int) -> Outcome:
     nodes = [Node(f"node {n}", url, clock, faults, carrier) for n in range(dice.choice([1, 2, 3]))]
     for node in nodes:
         await node.start()
-    pools, names = await _make_pools(nodes[0].hf, dice)
-    cast = Cast(dice, nodes, pools, pace)
+    pools, names = await make_pools(nodes[0].hf, dice)
+    cast = Cast(dice, nodes, pools, clock, pace)
     faults.share = dice.choice([0.0, 0.005, 0.02, 0.05])
     try:
         for _ in range(steps):
             outcome.kills += await _chaos(cast, nodes, dice)
             await _time_passes(nodes, clock, dice)
             cast.links = _links(carrier, names)
+            if dice.random() < 0.1:
+                await cast.reopen()
         faults.share = 0.0
         await _settle(cast, nodes, clock)
-        shown = await show(nodes[0].hf, pools)
+        shown = await show(nodes[0].hf, pools, url)
         entries = await read_log(url)
         carried = [Carried(it.id, it.kind, it.address) for it in carrier.tried]
         outcome.wrong += cast.wrong + audit(entries, cast.asked, carried, shown)
@@ -108,64 +109,6 @@ async def _play(url: str, seed: int, steps: int) -> Outcome:
     outcome.messages = len(carrier.tried)
     outcome.faults = faults.count
     return outcome
-
-
-async def _make_pools(
-    hf: Holdfast | None, dice: random.Random
-) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """One pool of every preset, each with rules that the dice have changed."""
-    assert hf is not None
-    rules = [
-        {"when": {"tag": "honours"}, "add": 5},
-        {"when": {"attribute": "credits", "at_least": 90}, "add": 1},
-    ]
-    made: dict[str, list[str]] = {}
-    names: dict[str, str] = {}
-    wanted: list[dict[str, Any]] = [
-        {"key": "concert", "preset": "checkout", "quotas": {"main": dice.choice([20, 400])}},
-        {"key": "flight", "preset": "checkout", "quotas": {"economy": dice.randrange(1, 6), "first": 1}},
-        {
-            "key": "event",
-            "preset": "event_signup",
-            "quotas": {"a": 2, "b": 1},
-            "open_size": dice.randrange(3),
-        },
-        {"key": "yoga", "preset": "class_waitlist", "quotas": {"main": dice.randrange(1, 4)}},
-        {
-            "key": "course",
-            "preset": "course_section",
-            "quotas": {"all": 2},
-            "policy": {"priority_rules": rules},
-        },
-        {"key": "salon", "preset": "last_minute", "quotas": [{"key": "chair", "units": slots(START)}]},
-        {"key": "spare", "preset": "last_minute", "quotas": {"main": 2}, "policy": {"tries_max": 2}},
-    ]
-    for pool in wanted:
-        said = dict(pool)
-        policy = said.pop("policy", {}) | _changed_rules(dice, said["preset"])
-        key = said.pop("key")
-        answer = await hf.create_pool(key, policy=policy, **said)
-        if isinstance(answer, Refusal):
-            answer = await hf.create_pool(key, policy=pool.get("policy"), **said)
-        assert not isinstance(answer, Refusal), answer
-        made[key] = [quota.key for quota in answer.quotas]
-        names[answer.id] = key
-    return made, names
-
-
-def _changed_rules(dice: random.Random, preset: str) -> dict[str, Any]:
-    rules: dict[str, Any] = {"hold_window": dice.choice([60, 900, 1_800]), "hold_lifetime_max": 3_600}
-    if preset not in ("checkout", "event_signup"):
-        rules |= {
-            "offer_window": dice.choice([120, 600, 86_400]),
-            "attempts_max": dice.choice([None, 1, 3]),
-            "cooldown": dice.choice([0, 0, 3_600]),
-            "after_lapse": dice.choice(["stay", "back", "leave"]),
-            "after_decline": dice.choice(["stay", "back", "leave"]),
-            "partial": dice.choice(["all_or_nothing", "give_less"]),
-            "claim_to": dice.choice(["confirmed", "held"]),
-        }
-    return {name: value for name, value in rules.items() if dice.random() < 0.5}
 
 
 async def _chaos(cast: Cast, nodes: list[Node], dice: random.Random) -> int:
@@ -218,8 +161,10 @@ async def _settle(cast: Cast, nodes: list[Node], clock: TestClock) -> None:
             await node.send_due()
 
 
-async def show(hf: Holdfast | None, pools: dict[str, list[str]]) -> dict[int, dict[str, Any]]:
+async def show(hf: Holdfast | None, pools: Iterable[str], url: str) -> dict[int, dict[str, Any]]:
+    """What the service says of each pool; and the numbers of its bookings, as the tables have them."""
     assert hf is not None
+    numbers = {(pool_id, reference): number for pool_id, number, reference in await _rows(url, NUMBERS)}
     found = {}
     for key in pools:
         pool_id = await hf.reads.pool_id(key, hf.org)
@@ -234,17 +179,21 @@ async def show(hf: Holdfast | None, pools: dict[str, list[str]]) -> dict[int, di
             "name": ids.pool_text(pool_id),
             "bookings": msgspec.to_builtins(bookings),
             "line": msgspec.to_builtins(line),
-            "numbers": {it.id: number_of(pool_id, it.reference) for it in bookings},
+            "numbers": {it.id: numbers[pool_id, it.reference] for it in bookings},
         }
     return found
 
 
 async def read_log(url: str) -> list[Entry]:
+    return [Entry(*row) for row in await _rows(url, LOG)]
+
+
+async def _rows(url: str, query: str) -> list[tuple[Any, ...]]:
     if url.startswith("sqlite:"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
-            return [Entry(*row) for row in file.execute(LOG)]
+            return file.execute(query).fetchall()
     connection = await asyncpg.connect(url)
     try:
-        return [Entry(*row) for row in await connection.fetch(LOG)]
+        return [tuple(row) for row in await connection.fetch(query)]
     finally:
         await connection.close()

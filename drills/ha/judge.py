@@ -66,9 +66,9 @@ async def judge_all(cluster: Cluster, nodes: Sequence[Node], crowds: Sequence[Cr
         wrong.append(f"holdfast verify: {said}")
     leader = await cluster.must_lead()
     url = f"postgresql://postgres@127.0.0.1:{leader.postgres_port}/postgres"
-    pools = {pool: ["main"] for crowd in crowds for pool in crowd.pools}
+    pools = [pool for crowd in crowds for pool in crowd.pools]
     async with Holdfast.open(url, secret="a look from outside", ticker=False) as hf:
-        shown = await show(hf, pools)
+        shown = await show(hf, pools, url)
     asked = [it for crowd in crowds for it in crowd.asked]
     carried = [Carried(name, kind, "") for node in nodes for name, kind in sorted(node.told())]
     return wrong + audit(await read_log(url), asked, carried, shown)
