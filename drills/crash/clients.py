@@ -156,7 +156,7 @@ class Clients:
         sizes = {quota: self._dice.randrange(1, 6) for quota in self._pools[pool] if quota != "chair"}
         if sizes:
             body = {"sizes": sizes, "allow_demotion": self._dice.random() < 0.7}
-            await self._ask("resize", pool, {}, "PATCH", f"/v1/pools/{pool}", body, staff=True)
+            await self._ask("resize", pool, {"sizes": sizes}, "PATCH", f"/v1/pools/{pool}", body, staff=True)
 
     async def _look(self, pool: str) -> None:
         """Reads change nothing; one look at a line shows one state of it, and that has no gaps."""

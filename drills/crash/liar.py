@@ -1,10 +1,12 @@
-"""The service without its promise: whoever makes a booking is answered before anything is committed.
+"""The service without its promise: some are answered before anything is committed, and then nothing is.
 
-For the control of the drill alone: a checker that does not notice this would notice nothing.
+For the control of the drill alone: a checker that does not notice this would notice nothing. The last word of
+the command line says whom it lies to: the kinds of entries that never come to the log, with commas.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,33 +15,41 @@ from holdfast.store.base import Write
 from holdfast.store.postgres.store import PostgresTransaction
 from holdfast.store.sqlite.store import SqliteTransaction
 
-_NEW = ("insert_bookings", "insert_holds")
+_KIND = 3
 
 
-def make_lie(kind: Any) -> None:
-    """Transactions of this kind that have a new booking in them say that they are committed, and are not."""
-    many, finish, commit = kind.many, kind.finish, kind.commit
+def make_lie(transaction: Any, about: frozenset[str]) -> None:
+    """Transactions with such an entry in them say that they are committed, and are not."""
+    many, finish, commit = transaction.many, transaction.finish, transaction.commit
+
+    def lies(name: str, rows: Sequence[Any]) -> bool:
+        return name == "insert_log" and any(row[_KIND] in about for row in rows)
 
     async def noting_many(self: Any, name: str, rows: Sequence[Any]) -> int:
-        if name in _NEW:
+        if lies(name, rows):
             _lying.add(id(self))
         return int(await many(self, name, rows))
 
     async def lying_finish(self: Any, seen: Any, writes: Sequence[Write]) -> bool:
-        if any(write.name in _NEW for write in writes):
+        if any(lies(write.name, write.rows) for write in writes):
+            await self.rollback()
             return True
         return bool(await finish(self, seen, writes))
 
     async def lying_commit(self: Any) -> None:
-        if id(self) not in _lying:
+        if id(self) in _lying:
+            _lying.discard(id(self))
+            await self.rollback()
+        else:
             await commit(self)
 
-    kind.many, kind.finish, kind.commit = noting_many, lying_finish, lying_commit
+    transaction.many, transaction.finish, transaction.commit = noting_many, lying_finish, lying_commit
 
 
 _lying: set[int] = set()
 
 if __name__ == "__main__":
-    make_lie(SqliteTransaction)
-    make_lie(PostgresTransaction)
+    kinds = frozenset(sys.argv.pop().split(","))
+    make_lie(SqliteTransaction, kinds)
+    make_lie(PostgresTransaction, kinds)
     main()

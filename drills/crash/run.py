@@ -31,6 +31,9 @@ SECRET = "a secret of the drill"
 SEASON = 5
 # Whoever is killed often leaves thousands of messages to be sent at the end.
 _SENDING_S = 3_600.0
+# What a liar keeps out of the log, by what it says yes to; and the pools in which only that can be meant.
+_LIES = {"book": "Held,Joined", "confirm": "Confirmed"}
+_CHECKOUTS = ("concert", "flight")
 
 
 @dataclass(slots=True)
@@ -117,21 +120,24 @@ class Drill:
                 node.kill9()
         return self.outcome
 
-    async def catch(self, liar: str) -> list[str]:
-        """The control: that module in place of the service, killed once somebody was told yes by it."""
+    async def catch(self, liar: str, what: str) -> list[str]:
+        """The control: that module in place of the service, killed once it has said yes to such a request."""
         node, living = self.nodes[0], list[asyncio.Task[None]]()
         node.start()
 
-        async def booked() -> bool:
-            return any(it.what == "book" and it.granted for it in self.clients.asked)
+        async def lied() -> bool:
+            # Elsewhere a yes may be about what was done by others before, and true.
+            return any(
+                it.what == what and it.granted and it.pool.startswith(_CHECKOUTS) for it in self.clients.asked
+            )
 
         try:
             await self._new_season(1)
             node.kill9()
-            node.start(module=liar)
+            node.start(_LIES[what], module=liar)
             await node.ready(self.client)
             living += [asyncio.create_task(self.clients.live()) for _ in range(self.plan.clients)]
-            await until(booked)
+            await until(lied)
         finally:
             node.kill9()
             for task in living:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -59,11 +60,12 @@ def assert_went_well(outcome: Outcome) -> None:
     assert outcome.figures["messages"] > 0
 
 
-async def test_a_service_that_answers_before_it_commits_is_found_out(folder: Path) -> None:
-    """Whoever books is told yes, and nothing is written."""
-    async with drill(plan(f"sqlite:///{folder}/lies.db", folder)) as it:
-        wrong = await it.catch("drills.crash.liar")
-    assert "was answered yes, the log has only" in "\n".join(wrong)
+@pytest.mark.parametrize("what", ["book", "confirm"])
+async def test_a_service_that_answers_before_it_commits_is_found_out(what: str, folder: Path) -> None:
+    """Whoever books, or confirms, is told yes, and nothing is written."""
+    async with drill(plan(f"sqlite:///{folder}/lies-to-{what}.db", folder)) as it:
+        wrong = "\n".join(await it.catch("drills.crash.liar", what))
+    assert re.search(rf"nothing_lost: {what} \S+ was answered yes, the log has only", wrong)
 
 
 # Each takes something out of the evidence, or puts something in, and the judge must say so.
