@@ -57,6 +57,23 @@ def core_is_pure(root: Path) -> list[str]:
     ]
 
 
+def auditor_stands_alone(root: Path) -> list[str]:
+    """The simulator's auditor imports nothing of what it judges; nor does anything that it is made of."""
+    complaints, seen = [], set[Path]()
+    todo = [root / "sim" / f"{name}.py" for name in ("auditor", "ledger")]
+    while todo:
+        path = todo.pop()
+        if path in seen or not path.exists():
+            continue
+        seen.add(path)
+        for node, module in _imports(path, root):
+            if module.split(".")[0] == "sim":
+                todo.append(root / f"{module.replace('.', '/')}.py")
+            elif module.split(".")[0] not in sys.stdlib_module_names:
+                complaints.append(f"{_place(root, path, node)} imports {module}")
+    return complaints
+
+
 def clock_is_read_in_one_place(root: Path) -> list[str]:
     """Only clock.py asks what time it is. An event loop's own time() is no clock of ours."""
     return [

@@ -11,6 +11,7 @@ from testbed import tidy
 ROOT = Path(__file__).parent.parent
 CHECKS = [
     tidy.core_is_pure,
+    tidy.auditor_stands_alone,
     tidy.clock_is_read_in_one_place,
     tidy.sql_is_in_sql_files,
     tidy.files_are_short,
@@ -63,6 +64,32 @@ def test_an_impure_core_is_noticed(tmp_path: Path, line: str, complaint: str) ->
     number = len(line.splitlines())
     expected = [f"src/holdfast/core/line.py:{number} imports {complaint}"]
     assert complaints(tidy.core_is_pure, tmp_path, files) == expected
+
+
+@pytest.mark.parametrize("by_way_of", ["auditor", "ledger", "books"])
+@pytest.mark.parametrize(
+    ("line", "module"),
+    [
+        ("from holdfast.core.reference import number_of", "holdfast.core.reference"),
+        ("def f():\n    import holdfast.core.room", "holdfast.core.room"),
+        ("import msgspec", "msgspec"),
+    ],
+)
+def test_an_auditor_who_looks_at_the_answers_of_others_is_noticed(
+    tmp_path: Path, by_way_of: str, line: str, module: str
+) -> None:
+    files = {
+        "sim/__init__.py": "",
+        "sim/auditor.py": "from sim.ledger import Ledger",
+        "sim/ledger.py": "import json\nfrom sim import books",
+        "sim/books.py": "from __future__ import annotations",
+        # This one is none of the auditor's.
+        "sim/cast.py": "from holdfast.library import Holdfast",
+    }
+    files[f"sim/{by_way_of}.py"] += f"\n{line}"
+    number = len(files[f"sim/{by_way_of}.py"].splitlines())
+    expected = [f"sim/{by_way_of}.py:{number} imports {module}"]
+    assert complaints(tidy.auditor_stands_alone, tmp_path, files) == expected
 
 
 @pytest.mark.parametrize(
