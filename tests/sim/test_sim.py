@@ -20,7 +20,7 @@ from holdfast.core import search
 from sim.auditor import audit
 from sim.cast import Cast
 from sim.faults import FaultyTransaction
-from sim.recording import add
+from sim.recording import Seeds, add, next_seed
 from sim.records import Asked, Carried, Entry
 from sim.run import Outcome, run_seed
 from testbed.guarantees.evidence import read_drills
@@ -291,10 +291,21 @@ def test_a_wrong_answer_is_found(found: str, change: Any) -> None:
 
 def test_what_runs_have_survived_is_added_up_until_one_breaks_a_promise(tmp_path: Path) -> None:
     (tmp_path / "tests.json").write_text("{}")
-    for _ in range(2):
-        add({"seeds": 2, "commands": 700}, held=True, root=tmp_path)
+    for store, first in [("sqlite", 1), ("sqlite", 3), ("postgres", 1)]:
+        add({"seeds": 2, "commands": 700}, Seeds(first, first + 1, store, "c0de"), held=True, root=tmp_path)
     (told,) = read_drills(tmp_path)
-    assert (told.outcome, told.figures) == ("passed", {"seeds": 4, "commands": 1_400})
-    add({"seeds": 1, "commands": 300}, held=False, root=tmp_path)
+    seeds = {"seeds on sqlite": "1 to 2 of c0de; 3 to 4 of c0de", "seeds on postgres": "1 to 2 of c0de"}
+    assert (told.outcome, told.figures) == ("passed", {"seeds": 6, "commands": 2_100, **seeds})
+    add({"seeds": 1, "commands": 300}, Seeds(5, 5, "sqlite", "c0de"), held=False, root=tmp_path)
     (told,) = read_drills(tmp_path)
-    assert (told.outcome, told.shown, told.figures) == ("failed", [], {"seeds": 1, "commands": 300})
+    figures = {"seeds": 1, "commands": 300, "seeds on sqlite": "5 to 5 of c0de"}
+    assert (told.outcome, told.shown, told.figures) == ("failed", [], figures)
+
+
+def test_no_seed_counts_twice_on_one_store_and_of_one_code(tmp_path: Path) -> None:
+    (tmp_path / "tests.json").write_text("{}")
+    add({"seeds": 9}, Seeds(1, 9, "sqlite", "c0de"), held=True, root=tmp_path)
+    assert next_seed("sqlite", "c0de", tmp_path) == 10
+    assert next_seed("postgres", "c0de", tmp_path) == next_seed("sqlite", "0ther", tmp_path) == 1
+    with pytest.raises(AssertionError, match="no seed counts twice"):
+        add({"seeds": 2}, Seeds(9, 10, "sqlite", "c0de"), held=True, root=tmp_path)
