@@ -25,7 +25,7 @@ from drills.ha.crowd import Crowd
 from drills.ha.judge import judge_all
 from drills.ha.nodes import Node, create_key
 from drills.ha.programs import give
-from drills.ha.report import Row
+from drills.ha.report import Row, Run
 from drills.ha.scenarios import CALM_S, SCENARIOS, Scenario, Stage
 from testbed.postgres import memory
 
@@ -46,12 +46,12 @@ def main() -> int:
     chosen = [it for it in SCENARIOS if not said.only or it.name in said.only]
     if said.control:
         return _run(lose_commits, said.keep)
-    runs: list[list[Row]] = []
+    runs: list[Run] = []
     for number in range(said.times):
         report.say(f"run {number + 1} of {said.times}")
         failed = _run(lambda directory: _drill(directory, chosen, runs), said.keep)
         if not said.only:
-            report.keep_evidence(runs, passed=not failed)
+            report.keep_evidence(runs)
         if failed:
             return failed
     return 0
@@ -68,7 +68,7 @@ def _run(work: Callable[[Path], Coroutine[None, None, int]], keep: bool) -> int:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-async def _drill(directory: Path, chosen: list[Scenario], runs: list[list[Row]]) -> int:
+async def _drill(directory: Path, chosen: list[Scenario], runs: list[Run]) -> int:
     begun = time.monotonic()
     cluster = Cluster(directory)
     nodes = [Node(f"node-{name}", cluster.url, directory) for name in "ab"]
@@ -92,8 +92,8 @@ async def _drill(directory: Path, chosen: list[Scenario], runs: list[list[Row]])
             await node.end()
         await web.aclose()
         await cluster.end()
-    runs.append(rows)
-    return report.verdict(rows, wrong, time.monotonic() - begun)
+    runs.append(Run(rows, wrong))
+    return report.verdict(runs[-1], time.monotonic() - begun)
 
 
 async def _play(scenario: Scenario, stage: Stage) -> Row:
