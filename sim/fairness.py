@@ -54,6 +54,17 @@ def waiting_in_vain(pool: Standing, now: int) -> list[int]:
     return [it for it in may_be_asked if _could_use(pool, it, (), now)]
 
 
+def not_yet_asked(pool: Standing, quota: str, now: int) -> list[int]:
+    """Who of a quota has a turn left in its round, and could use what is free."""
+    waiting = [number for number in pool.line() if pool.places[number].quota == quota]
+    return [it for it in waiting if _has_turn(pool, it, now) and _could_use(pool, it, (), now)]
+
+
+def has_room(pool: Standing, quota: str, now: int) -> bool:
+    """Whether anything of a quota could be given now, to whomever."""
+    return bool(pool.free_units(quota, now)) if quota in pool.by_units else pool.room(quota) != 0
+
+
 def _offers_live(pool: Standing) -> int:
     return sum(1 for it in pool.places.values() if it.state == "offered")
 
@@ -70,7 +81,7 @@ def _share_room(pool: Standing, quota: str, other: str, quantity: int) -> bool:
 
 def _has_turn(pool: Standing, number: int, now: int) -> bool:
     it = pool.places[number]
-    had_turn = pool.policy["turns"] == "round" and it.round >= pool.round
+    had_turn = pool.policy["turns"] == "round" and it.round >= pool.rounds[it.quota]
     return not had_turn and _may_be_asked(pool, it, now)
 
 

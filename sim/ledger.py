@@ -109,6 +109,8 @@ class Ledger(Standing):
         self.eligible = {quota["key"]: quota["eligible"] for quota in pool["quotas"]}
         self.open_size, self.status = pool["open_size"], pool["status"]
         self.starts_at, self.policy = pool["starts_at"], pool["policy"]
+        now = max(self.rounds.values(), default=1)
+        self.rounds = {key: self.rounds.get(key, now) for key in self.sizes}
         sizes = {key: size for key, size in self.sizes.items() if key not in self.by_units}
         self.versions[pool["version"]] = (sizes, self.open_size, self.status)
 
@@ -299,7 +301,12 @@ class Ledger(Standing):
         self.check_position(entry, facts["booking"], facts["position"])
 
     def _RoundStarted(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        self.round = facts["round"]
+        quota = facts["quota"]
+        for other in fairness.not_yet_asked(self, quota, entry.at):
+            self.say("nobody_jumps", entry, f"booking {other} had its turn still before it")
+        if not fairness.has_room(self, quota, entry.at):
+            self.say("nobody_jumps", entry, f"nothing of {quota} was free that its round could end for")
+        self.rounds[quota] = facts["round"]
 
     def _OpeningStarted(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         self.openings[facts["opening"]] = Opening(facts["quota"], facts["unit"])

@@ -77,7 +77,8 @@ class Standing:
     places: dict[int, Place] = field(default_factory=dict)
     # Those that are not over.
     openings: dict[int, Opening] = field(default_factory=dict)
-    round: int = 1
+    # In which round the line of a quota is.
+    rounds: dict[str, int] = field(default_factory=dict)
 
     def line(self) -> list[int]:
         waiting = [(it.place, number) for number, it in self.places.items() if it.state == "waiting"]

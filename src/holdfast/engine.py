@@ -342,13 +342,13 @@ class Engine:
 
     async def forget_requests(self, before: Instant) -> None:
         """Forget the idempotency keys of before an instant."""
-        await self._forget("forget_requests", before)
+        await self._forget_by("forget_requests", before)
 
     async def forget_changes(self, before: Instant) -> None:
         """Forget which changes came before an instant: nobody can go on from there any more."""
-        await self._forget("forget_stream", before)
+        await self._forget_by("forget_stream", before)
 
-    async def _forget(self, query: str, before: Instant) -> None:
+    async def _forget_by(self, query: str, before: Instant) -> None:
         """A few at a time, so that nobody waits long."""
         forgotten = FORGET_MAX
         while forgotten == FORGET_MAX:

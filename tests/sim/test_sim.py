@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import sim.run
-from holdfast.core import search
+from holdfast.core import fill, search
 from sim.auditor import audit
 from sim.cast import Cast
 from sim.faults import FaultyTransaction
@@ -110,6 +110,15 @@ def test_a_line_that_is_not_served_in_its_order_is_found(monkeypatch: pytest.Mon
 def test_a_turn_that_comes_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_was_offered", lambda *_: False)
     assert re.search(r"nobody_jumps: .*\(Offered\): it was not its turn", broken([8, 11]))
+
+
+def test_a_round_of_all_quotas_at_once_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_all(work: Any, keys: set[str]) -> None:
+        started(work, {quota.key for quota in work.view.pool.quotas})
+
+    started = fill._start_rounds
+    monkeypatch.setattr(fill, "_start_rounds", of_all)
+    assert re.search(r"nobody_jumps: .*\(RoundStarted\): nothing of", broken([20]))
 
 
 def test_a_client_that_asks_again_under_another_key_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

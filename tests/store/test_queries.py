@@ -19,7 +19,7 @@ from tests.database import dialect_of, opened, sqlite_file
 PACKAGE = Path(holdfast.__file__).parent
 ASKING = {"rows", "each", "run", "many", "stream", "Write"}
 # Methods that are given a query to ask, and as which argument.
-PASSING = {"begin": 2, "_listed": 0}
+PASSING = {"begin": 2, "_listed": 0, "_forget_by": 0}
 
 
 def names_used() -> Iterator[str]:
