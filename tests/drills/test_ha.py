@@ -14,7 +14,7 @@ from drills.ha import report
 from drills.ha.crowd import Crowd, Try
 from drills.ha.judge import CALM, judge_answers
 from drills.ha.nodes import Node
-from drills.ha.report import Row
+from drills.ha.report import Row, Run
 from drills.ha.scenarios import SCENARIOS
 from drills.ha.wires import Wire
 from holdfast.http.problems import STATUSES
@@ -171,16 +171,17 @@ def test_a_row_adds_up_what_was_seen(node: Node, monkeypatch: pytest.MonkeyPatch
     kept: dict[str, Any] = {}
     monkeypatch.setattr(report, "record", lambda name, command, **said: kept.update(said, name=name))
     report.say_row(row)
-    assert report.verdict([row], [], 60) == 0
+    assert report.verdict(Run([row], []), 60) == 0
     assert "Nothing answered is lost" in capsys.readouterr().out
-    report.keep_evidence([[row], [row]], passed=True)
+    report.keep_evidence([Run([row], []), Run([row], [])])
     assert (kept["name"], kept["passed"], kept["figures"]["runs in a row"]) == ("ha", True, 2)
     assert kept["figures"]["answers lost"] == 0
-    assert report.verdict([row], ["a seat was given twice"], 60) == 1
-    assert "WRONG: a seat was given twice" in capsys.readouterr().out
-    report.keep_evidence([[row]], passed=False)
+    wrong = Run([row], ["no_oversell: entry 7 (Held): given twice: A1"])
+    assert report.verdict(wrong, 60) == 1
+    assert "WRONG: no_oversell: entry 7" in capsys.readouterr().out
+    report.keep_evidence([wrong])
     assert not kept["passed"]
-    assert "answers lost" not in kept["figures"]
+    assert (kept["figures"]["answers lost"], kept["figures"]["seats given twice"]) == (0, 1)
 
 
 def test_every_scenario_is_there_once() -> None:
