@@ -152,8 +152,10 @@ class Crowd:
             elif state == "offered" and (offer := booking.get("offer")) is not None:
                 what = "claim" if self._dice.random() < 0.8 else "decline"
                 path_of_offer = f"/v1/offers/{offer['token']}/{what}"
-                answer = await self._ask(what, pool, path_of_offer, {}, {"booking": name})
-                state = answer["state"] if answer is not None else "over"
+                facts = {"booking": name, "token": offer["token"]}
+                answer = await self._ask(what, pool, path_of_offer, {}, facts)
+                booking = answer or booking | {"state": "over"}
+                state = booking["state"]
             elif state == "waiting":
                 booking = await self._look(pool, path)
                 state = booking["state"]
