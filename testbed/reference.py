@@ -48,8 +48,8 @@ def decisions() -> str:
     titles = [(path.name, path.read_text(encoding="utf-8").partition("\n")[0]) for path in paths]
     opening = """# Decisions
 
-What was decided, why, and what was not chosen: a short record of each. A record is not rewritten
-when things change: a later one says so. Numbers that are missing were never used.
+What was decided, why, and what was not chosen: a short record of each. A record may be corrected;
+what is decided anew has a record of its own. Numbers that are missing were never used.
 """
     return "\n".join([opening, *(f"- [{title.removeprefix('# ')}]({name})" for name, title in titles)]) + "\n"
 

@@ -101,7 +101,8 @@ def spoken_of(text: str) -> set[str]:
         if last:
             found |= {f"{section}.{it}" for it in range(int(number), int(last) + 1)}
         else:
-            found |= {it for it in REQUIRED if f"{it}.".startswith(f"{first}.")}
+            # One that there is not is kept as it was named, so that it is noticed.
+            found |= {it for it in REQUIRED if f"{it}.".startswith(f"{first}.")} or {first}
     return found
 
 

@@ -28,7 +28,8 @@ def read(text: str, what: str) -> SplitResult:
 def unreadable(what: str) -> SettingsWrong:
     """What is said of an address that is none. Raise it from None: causes quote the address."""
     return SettingsWrong(
-        f"{what} cannot be read: in a password, write / as %2F, ? as %3F, # as %23, @ as %40"
+        f"{what} cannot be read: in a user's name or password, write % as %25, / as %2F, ? as %3F, # as %23, "
+        "@ as %40, [ as %5B"
     )
 
 

@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # How far the machine's clock may be set at once; a leap beyond it is an alarm.
 LEAP: Final = 60_000
-# For so long a leap forward is not believed; and no longer than another clock disagrees, where there is one.
+# For so long a leap forward is not believed; and, where there is another clock, while that one disagrees.
 BELIEVED_AFTER: Final = 15 * 60_000
 
 

@@ -1,8 +1,7 @@
 """The page: each row with what was shown, on what, by which test, and what the control showed.
 
 A row is proved if every part of it was shown on the running service, over every database that matters, if
-all of its tests and drills ended well, and if a control showed what happens without the protection, where
-there is one that can be taken away.
+all of its tests and drills ended well, and if a control showed what happens without the protection.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ by hand: a test says what it shows, `python3 dev.py guarantees` runs it, and thi
 
 - **On the service** means that a real `holdfast serve` was asked over HTTP meanwhile: that was seen, not claimed.
 - **In process** is the same code without HTTP, where a fault can be put at one exact place.
-- A **control** takes the protection away and sees the harm done, so one knows that a test would notice. Where a thing is
-  simply refused, there is nothing to take away, and the row says so.
+- A **control** takes the protection away and sees the harm done, so one knows that a test would notice.
 - A **drill** is too long for the tests, and is run by hand.
 
 A row that misses a part, a database or its control, or whose tests did not all pass, says here **not proved**, and
@@ -50,7 +48,7 @@ class Case:
     def missing(self) -> list[str]:
         """What keeps the row from being proved."""
         found = [f"{why}" for part in self.row.parts for why in self._missing_of(part)]
-        if self.row.protection and not any(it.control for it in self.marks):
+        if not any(it.control for it in self.marks):
             found.append("no control takes the protection away")
         found += [f"`{it.test}` did not pass" for it in self.marks if not self.ran(it).good]
         return found + [f"the drill `{it.drill}` failed" for it in self.drills if it.outcome != PASSED]
@@ -131,12 +129,9 @@ def _section(case: Case) -> Iterator[str]:
         # What was shown on the service comes first.
         yield from (_shown(case, mark) for mark in sorted(shown, key=lambda it: not case.ran(it).services))
         yield ""
-    if row.protection:
-        yield f"*Control*, without {row.protection}:\n"
-        yield from (_shown(case, mark) for mark in case.marks if mark.control)
-        yield ""
-    else:
-        yield "*Control*: none, there is nothing to take away.\n"
+    yield f"*Control*, without {row.protection}:\n"
+    yield from (_shown(case, mark) for mark in case.marks if mark.control)
+    yield ""
     for drill in case.drills:
         yield f"*Drill*: [`{drill.command}`](#drill-{drill.drill}), {drill.outcome} on {drill.date}.\n"
 

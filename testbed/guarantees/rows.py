@@ -32,7 +32,7 @@ class Row:
 def read_rows(path: Path = ROWS) -> list[Row]:
     found = tomllib.loads(path.read_text(encoding="utf-8"))
     return [
-        Row(row["id"], kind, row["title"], row["must"], row.get("protection", ""), row.get("databases", BOTH))
+        Row(row["id"], kind, row["title"], row["must"], row["protection"], row.get("databases", BOTH))
         for kind in ("fault", "attack")
         for row in found[kind]
     ]

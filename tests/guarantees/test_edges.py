@@ -145,6 +145,7 @@ def test_control_without_hashes_a_key_is_in_the_database(server: Server, admin: 
 def test_control_with_paths_in_the_log_a_token_is_found(server: Server, admin: Client, place: Path) -> None:
     token = "0123456789abcdef" * 3
     admin.get(f"/v1/offers/{token}")
+    assert found_in(server, [token]) == []
     before = len(server.log())
     with broken(place, "logged paths"):
         admin.get(f"/v1/offers/{token}")

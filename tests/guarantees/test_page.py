@@ -79,14 +79,6 @@ def test_a_row_that_misses_something_says_what() -> None:
     assert missing(drills=(replace(DRILL, outcome="failed"),)) == "the drill `fire` failed"
 
 
-def test_a_row_without_a_control_says_that_there_is_nothing_to_take_away() -> None:
-    bare = replace(ROW, protection="")
-    shown = page(cases([bare], MARKS[:2], RESULTS, []), RESULTS, [])
-    assert "1 of 1 rows are proved" in shown
-    assert "*Control*: none, there is nothing to take away." in shown
-    assert "Control*: none" not in page(cases([ROW], MARKS, RESULTS, []), RESULTS, [])
-
-
 def test_a_row_whose_tests_did_not_all_pass_is_shown_as_not_proved() -> None:
     failed = with_ran("test_control", Ran(DATE, 2, 1, BOTH, BOTH))
     assert missing(results=failed) == "`tests/a.py::test_control` did not pass"

@@ -60,7 +60,8 @@ def restore(
     """Put a backup in the place of a SQLite database.
 
     Stop the service first. What happened after the backup was made is not in it. It is checked before, as
-    holdfast verify checks: if a promise does not hold, nothing is restored, and the exit code is 1.
+    holdfast verify checks, unless it is of an earlier version: if a promise does not hold, nothing is
+    restored, and the exit code is 1.
     """
     from holdfast.store.sqlite.backup import restore as put_back
 

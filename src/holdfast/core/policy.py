@@ -247,7 +247,8 @@ def _clashes(p: Policy) -> Iterator[tuple[str, str]]:
     if p.hold_lifetime_max < p.hold_window:
         yield "hold_lifetime_max", "hold_lifetime_max must not be shorter than hold_window."
     if p.hold_reminder >= p.hold_window > 0:
-        yield "hold_reminder", "hold_reminder must be shorter than hold_window, or nobody is reminded."
+        sentence = "hold_reminder must be shorter than hold_window: it would come before the hold."
+        yield "hold_reminder", sentence
     if p.if_full == "wait" and p.promotion is None:
         sentence = "Where people may wait, promotion must say how the line is served: auto or offer."
         yield "promotion", sentence

@@ -85,7 +85,7 @@ async def decline(call: Call) -> Booking | Refusal:
 
 
 _OFFER: Final = "/v1/offers/{token}"
-_NO: Final = ("unknown", "offer_taken", "offer_expired", "offer_withdrawn", "offer_answered")
+_NO: Final = ("unknown", "offer_taken", "offer_expired", "pool_closed", "offer_withdrawn", "offer_answered")
 
 
 def _act(name: str, summary: str, handle: Any, body: type[Plain], *codes: str) -> Operation:
