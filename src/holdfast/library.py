@@ -18,7 +18,7 @@ from holdfast.config import database_url, find_secret, make_store
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
-from holdfast.errors import CommandFailed, Refused, SchemaUnknown
+from holdfast.errors import CommandFailed, NotRehearsed, Refused, SchemaUnknown
 from holdfast.keeping_commands import KeepingCommands
 from holdfast.origin_commands import OriginCommands
 from holdfast.overview import Overview
@@ -95,6 +95,8 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
         It takes no idempotency key: a second tick finds nothing due.
         """
         if pool is None:
+            if self._rehearses:
+                raise NotRehearsed("There is no dry run of all pools at once")
             return await self.ticker.tick_due()
         answer = await self._on_pool(pool, c.Tick(by="staff"))
         if isinstance(answer, Refusal):
@@ -109,6 +111,8 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
         Messages too, if there is an outbox: what a timer leaves to be told is told before the next one fires.
         """
         clock = self.clock
+        if self._rehearses:
+            raise NotRehearsed("There is no dry run of time")
         if not isinstance(clock, TestClock):
             return Refusal("not_possible", "Only a test clock can be moved.")
         try:

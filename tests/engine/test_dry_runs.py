@@ -201,11 +201,13 @@ async def test_what_cannot_be_tried_is_refused_and_not_done(hf: Holdfast, databa
         "contact": lambda it: it.add_staff_contact("email", "desk@example.org"),
         "origin": lambda it: it.allow_origin("https://example.org"),
         "retention": lambda it: it.set_retention(people_days=30, messages_days=30),
+        "all that is due": lambda it: it.tick(),
+        "time": lambda it: it.advance(seconds=3_600),
     }
-    before = await dump(database_url)
+    before, now = await dump(database_url), hf.clock.now()
     for name, ask in commands.items():
         answer = await hf.dry_run(ask)
         assert isinstance(answer, Refusal), name
         assert answer.code == "not_possible", name
         assert "no dry run" in answer.sentence, name
-    assert await dump(database_url) == before
+    assert (await dump(database_url), hf.clock.now()) == (before, now)

@@ -6,8 +6,8 @@ By `auto` the first in line who fits gets the room at once. By `offer` the step 
   2. along the line, in order: closed, skipped, or the one. Every skip has a reason, and the reasons are kept
      with the event; which they are, and in which order they are asked for, is said in `search`;
   3. found: offered, with a window that ends before the start;
-  4. none found, but some had had their turn by round: the next round begins, in the quotas where that is so,
-     and we look once more.
+  4. none found, but some had had their turn by round: the next round begins, in the quotas where that is so
+     and something is free, and we look once more.
 
 The step repeats until nothing changes. Each one offers, promotes or closes somebody, or starts a
 round that the one before did not, so it ends. Where very much room appears at once, it is given out in
@@ -26,7 +26,18 @@ from holdfast.core.model import CONFIRMED, HELD, Quota, Unit
 from holdfast.core.openings import end_outgrown, ensure_opening, goes_on, hand_back, open_vacated, opening_of
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import by_ordinal, free_units, need_all_units, open_room, overflow, room, taken
-from holdfast.core.search import Found, Kind, Search, Slot, anyone, kind_of, look, too_late, window_end
+from holdfast.core.search import (
+    Found,
+    Kind,
+    Search,
+    Slot,
+    anyone,
+    kind_of,
+    look,
+    lost_to_the_line,
+    too_late,
+    window_end,
+)
 from holdfast.core.view import View
 from holdfast.core.work import Work
 
@@ -57,9 +68,7 @@ def fill(work: Work, steps: int | None = None) -> None:
             give(work, found)
             left.take(found)
             round_began = False
-        elif not round_began and (
-            keys := {it.slot.quota.key for it in left.nobody_for.values() if it.had_turn}
-        ):
+        elif not round_began and (keys := left.of_who_had_a_turn()):
             _start_rounds(work, keys)
             left.hope_again()
             round_began = True
@@ -69,7 +78,9 @@ def fill(work: Work, steps: int | None = None) -> None:
         # So many steps were asked for, or are enough for one decision; a tick goes on from here.
         view.wake(work.now)
         return
-    _leave(work, left.nobody_for.values())
+    if _leave(work, left.nobody_for.values()):
+        # What went to staff goes along with nothing else any more: nobody's cooldown is waited for in vain.
+        fill(work, steps)
 
 
 def _start_rounds(work: Work, keys: set[str]) -> None:
@@ -127,6 +138,17 @@ class RoomLeft:
         if slot.unit is not None:
             self._nobody_alike[kind_of(self._work.view, slot)] = search
             del self._hopeful[slot.quota.key][slot.unit.ordinal]
+
+    def of_who_had_a_turn(self) -> set[str]:
+        """The quotas of which something is free still, for nobody but those who had had their turn."""
+        return {
+            it.slot.quota.key for it in self.nobody_for.values() if it.had_turn and self._is_free(it.slot)
+        }
+
+    def _is_free(self, slot: Slot) -> bool:
+        if slot.unit is not None:
+            return slot.unit.ordinal in self._free[slot.quota.key]
+        return bool(room(self._work.view, slot.quota, self._work.now))
 
     def hope_again(self) -> None:
         """A round has begun: whoever had had a turn has one again."""
@@ -214,12 +236,17 @@ def promote(work: Work, found: Found, *, confirmed: bool = False, by: str | None
     work.remind(booking.number)
 
 
-def _leave(work: Work, searches: Iterable[Search]) -> None:
-    """Nobody can be given these slots now: wait for a cooldown, hand back to staff, or leave them free."""
-    view, left, kept = work.view, [], 0
+def _leave(work: Work, searches: Iterable[Search]) -> bool:
+    """Nobody can be given these slots now: wait for a cooldown, hand back to staff, or leave them free.
+
+    Whether something was handed back.
+    """
+    view, left, kept, before = work.view, [], 0, len(work.entries)
     for search in searches:
         slot, ends_at = search.slot, search.cooldown_ends_at
-        if ends_at is None or too_late(work, slot.unit, ends_at):
+        # Its opening may have had its last try since: by an offer to somebody of another quota.
+        now = slot._replace(opening=opening_of(view, slot.quota.key, slot.unit.label if slot.unit else None))
+        if ends_at is None or too_late(work, slot.unit, ends_at) or lost_to_the_line(work, now):
             left.append(search)
             continue
         view.wake(ends_at)
@@ -233,6 +260,7 @@ def _leave(work: Work, searches: Iterable[Search]) -> None:
         if is_open and not still_offered:
             late, but = too_late(work, slot.unit, work.now), kept if _of_number(slot) else 0
             hand_back(work, slot.quota, slot.unit, search.reasons, too_late=late, but=but)
+    return len(work.entries) > before
 
 
 def _of_number(slot: Slot) -> bool:

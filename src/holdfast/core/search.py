@@ -6,8 +6,8 @@ is the first of these:
   1. attempts used up: it can never be asked again, whatever comes, so it is closed on the way;
   2. of its whole group: does not fit; wants another unit; had its turn this round. One speaks for all, and
      nobody behind it in the group is looked at: so a line of a hundred thousand is never walked;
-  3. not eligible; too few units go along with this one; had its turn at this opening; sleeps until it is too
-     late to answer;
+  3. not eligible; had its turn at this opening; sleeps until it is too late to answer; too few units go along
+     with this one, which takes the longest to find out;
   4. cooldown, last of all: it alone passes by itself, so only who has nothing else in the way is waited for.
 
 Where the line is served by itself, nobody is asked: then only what fits and who is eligible counts.
@@ -122,8 +122,7 @@ def look(work: Work, slot: Slot) -> Search:
             search.skip(reason, groups[index])
             continue
         else:
-            units = _units_for(work, slot, booking)
-            reason = _passed_over(work, slot, booking, units)
+            reason, units = _passed_over(work, slot, booking)
         if reason is None:
             quantity = len(units) or min(booking.quantity, slot.room)
             search.found = Found(booking, quantity, units, search.reasons)
@@ -178,19 +177,21 @@ def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
     return None
 
 
-def _passed_over(work: Work, slot: Slot, booking: Booking, units: tuple[str, ...]) -> str | None:
-    """Why this booking, of a group that fits, is passed over now; None if it is the one."""
+def _passed_over(work: Work, slot: Slot, booking: Booking) -> tuple[str | None, tuple[str, ...]]:
+    """Why this booking, of a group that fits, is passed over now; None if it is the one, and its units."""
+    is_asked = work.view.pool.policy.promotion == "offer"
     if not slot.quota.admits(booking.party):
-        return "not_eligible"
+        return "not_eligible", ()
+    if is_asked and _was_offered(work.view, slot.opening, booking):
+        return "had_turn", ()
+    if is_asked and _sleeps(work, slot.unit, booking):
+        return "quiet_hours", ()
+    units = _units_for(work, slot, booking)
     if slot.unit is not None and not units:
-        return "does_not_fit"
-    if work.view.pool.policy.promotion != "offer":
-        return None
-    if _was_offered(work.view, slot.opening, booking):
-        return "had_turn"
-    if _sleeps(work, slot.unit, booking):
-        return "quiet_hours"
-    return "cooldown" if _ready_at(work, booking) > work.now else None
+        return "does_not_fit", ()
+    if is_asked and _ready_at(work, booking) > work.now:
+        return "cooldown", ()
+    return None, units
 
 
 def _used_up(view: View, booking: Booking) -> bool:
@@ -212,8 +213,7 @@ def why_not(work: Work, slot: Slot, booking: Booking) -> str | None:
     """Why a booking in line is passed over for this slot; None if nothing is in its way."""
     if _used_up(work.view, booking):
         return "attempts_used_up"
-    units = _units_for(work, slot, booking)
-    return _unfit(work.view, slot, booking) or _passed_over(work, slot, booking, units)
+    return _unfit(work.view, slot, booking) or _passed_over(work, slot, booking)[0]
 
 
 def _ready_at(work: Work, booking: Booking) -> Instant:
