@@ -17,8 +17,9 @@ _OTHERS_MAX = 10_000
 
 async def explained(reader: Reader, view: View, booking: Booking, now: Instant) -> list[Step]:
     """Every decision about a booking, with its reason. A part of another begins with its claim."""
-    log = {row[0]: row for row in await _log_of(reader, view.pool.id, booking.split_from or booking.number)}
-    log |= {row[0]: row for row in await _log_of(reader, view.pool.id, booking.number)}
+    log = {row[0]: row for row in await _log_of(reader, view.pool.id, booking.number)}
+    if booking.split_from is not None:
+        log |= {row[0]: row for row in await _log_of(reader, view.pool.id, booking.split_from)}
     logged = [(log[seq][1], log[seq][4], rows.event_of(log[seq][2], log[seq][5])) for seq in sorted(log)]
     steps = explain(booking.number, logged, view.pool.policy)
     if booking.state == WAITING:

@@ -245,7 +245,7 @@ def _leave(work: Work, searches: Iterable[Search]) -> bool:
     for search in searches:
         slot, ends_at = search.slot, search.cooldown_ends_at
         # Its opening may have had its last try since: by an offer to somebody of another quota.
-        now = slot._replace(opening=opening_of(view, slot.quota.key, slot.unit.label if slot.unit else None))
+        now = slot._replace(opening=opening_of(view, *slot.key))
         if ends_at is None or too_late(work, slot.unit, ends_at) or lost_to_the_line(work, now):
             left.append(search)
             continue
