@@ -157,13 +157,16 @@ _essences: Final = msgspec.json.Decoder(_Essence)
 
 def _is_new_hold(b: Booking) -> bool:
     is_new = b.state == HELD and b.updated_at == b.created_at and b.position is None
+    if not is_new or b.offered_at is not None or b.split_from is not None:
+        return False
     # One that was put back is as it was when it was new, but for the time that has passed.
-    return is_new and b.offered_at is None and b.split_from is None and b.seconds_left == _seconds_of(b)
-
-
-def _seconds_of(b: Booking) -> int:
     assert b.expires_at is not None
-    return -(-(b.expires_at - b.created_at) // timedelta(seconds=1))
+    return b.seconds_left == whole_seconds(b.expires_at - b.created_at)
+
+
+def whole_seconds(length: timedelta) -> int:
+    """So many seconds, a begun one counted as whole."""
+    return length.days * 86_400 + length.seconds + (length.microseconds > 0)
 
 
 def _essence(b: Booking) -> tuple[Any, ...]:
@@ -210,7 +213,7 @@ def _new_hold(
         round=0,
         offered_at=None,
         expires_at=expires_at,
-        seconds_left=-(-(expires_at - created_at) // timedelta(seconds=1)),
+        seconds_left=whole_seconds(expires_at - created_at),
         confirmed_at=None,
         price=price,
         total=total_of(price, quantity),

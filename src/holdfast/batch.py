@@ -281,8 +281,9 @@ class Batch:
         return left
 
     async def _decide_more(self, jobs: list[Job], before: Batch | None, look_up: bool) -> list[Job]:
-        if any(job.dry_run or job.source or not may_go_ahead(job.command) for job in jobs):
-            return jobs
+        for job in jobs:
+            if job.dry_run or job.source or not may_go_ahead(job.command):
+                return jobs
         scout, now = self._store.scout(), self._clock.now()
         in_hand: Mapping[int, Loaded] = before.pools if before else {}
         if not await load_ahead(

@@ -91,7 +91,10 @@ class Lane:
             raise Crowded(self.pace.seconds(len(queue)))
 
     def put(self, job: Job) -> None:
-        self._queues.setdefault(job.pool_id, deque()).append(job)
+        queue = self._queues.get(job.pool_id)
+        if queue is None:
+            queue = self._queues[job.pool_id] = deque()
+        queue.append(job)
         self._waiting += 1
         if self._waiting >= self._enough:
             self._bell.set()
@@ -141,13 +144,15 @@ class Lane:
             for pool_id in open_queues:
                 # Taken out and put in again at the end: next time another pool is first.
                 queue = self._queues.pop(pool_id)
+                alone = queue[0].alone
                 for _ in range(min(share, room, len(queue))):
-                    job = queue.popleft()
+                    yield queue.popleft()
                     room -= 1
-                    yield job
-                    if job.alone or (queue and queue[0].alone):
+                    next_alone = bool(queue) and queue[0].alone
+                    if alone or next_alone:
                         shut.add(pool_id)
                         break
+                    alone = next_alone
                 if queue:
                     self._queues[pool_id] = queue
                 if not room:

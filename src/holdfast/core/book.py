@@ -52,7 +52,9 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
     quota = _quota_for(view, command)
     if isinstance(quota, Refusal):
         return quota
-    refused = _wrong_request(view, command, quota) or _wrong_opening(view, command, quota)
+    refused = _wrong_request(view, command, quota)
+    if not refused and command.opening is not None:
+        refused = _wrong_opening(view, command, quota)
     refused = refused or not_open_to(view.pool, command.by, work.now)
     if refused:
         return refused
@@ -118,8 +120,7 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
 
 
 def _wrong_opening(view: View, command: c.Book, quota: Quota) -> Refusal | None:
-    if command.opening is None:
-        return None
+    assert command.opening is not None
     opening = handed_back(view, command.opening, quota.key)
     if opening is None:
         return unknown("opening", command.opening)
@@ -134,9 +135,10 @@ def _never(wants: Wants) -> bool:
 
 def not_open_to(pool: Pool, by: str, now: Instant) -> Refusal | None:
     """Staff may book before it opens, while it is paused and after it closes, unless it is over for good."""
-    if c.is_staff(by) and pool.status not in ("closed", "cancelled"):
+    refused = not_open(pool, now)
+    if refused and c.is_staff(by) and pool.status not in ("closed", "cancelled"):
         return None
-    return not_open(pool, now)
+    return refused
 
 
 def not_open(pool: Pool, now: Instant) -> Refusal | None:
@@ -243,7 +245,7 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
     work.emit(event, command.party)
     if command.confirmed:
         work.tell("confirmed", number)
-    else:
+    elif view.pool.policy.hold_reminder:
         work.remind(number)
     return Done(number)
 

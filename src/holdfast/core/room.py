@@ -36,7 +36,9 @@ def overflow(view: View, *, aside: bool = True) -> int:
     total = 0
     for quota in view.pool.quotas:
         if quota.size is not None and not quota.by_units:
-            over = taken(view, quota.key, aside=aside) - quota.size
+            # What `taken` says, said here because every decision passes by.
+            tally = view.tallies[quota.key]
+            over = tally.used - quota.size + (tally.aside if aside else 0)
             if over > 0:
                 total += over
     return total
@@ -49,12 +51,12 @@ def room(view: View, quota: Quota, now: Instant, *, aside: bool = True) -> int:
     if quota.size is None:
         return UNLIMITED
     own = max(0, quota.size - taken(view, quota.key, aside=aside))
-    return own + open_room(view, aside=aside)
+    return own + open_room(view, aside=aside) if view.pool.open_size else own
 
 
 def open_room(view: View, *, aside: bool = True) -> int:
     """How many seats of the open share are free."""
-    return max(0, view.pool.open_size - overflow(view, aside=aside)) if view.pool.open_size else 0
+    return max(0, view.pool.open_size - overflow(view, aside=aside))
 
 
 def sharing_room(view: View, key: str) -> set[str]:

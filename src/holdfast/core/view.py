@@ -176,7 +176,9 @@ class View:
         """Store a booking; the tallies, the units, the line and the next due time follow by themselves."""
         number = booking.number
         old = self.bookings.get(number)
-        self.put(self.bookings, number, booking)
+        # The same as `put`, said here because every decision passes by.
+        self._undo.append((self.bookings, number, _ABSENT if old is None else old))
+        self.bookings[number] = booking
         if old is None:
             others = self.by_party.get(booking.party.id)
             self.put(self.by_party, booking.party.id, [*others, number] if others else [number])

@@ -49,8 +49,9 @@ class Ahead:
             if (pool_id, party) not in self.unread:
                 self.unread[pool_id, party] = None
                 loaded = self.pools[pool_id]
-                listed = [loaded.bookings.get(number) for number in loaded.view.by_party.get(party, ())]
-                self.live += sum(booking is not None and booking.state in _LIVE for booking in listed)
+                for number in loaded.view.by_party.get(party, ()):
+                    booking = loaded.bookings.get(number)
+                    self.live += booking is not None and booking.state in _LIVE
 
 
 async def load_ahead(

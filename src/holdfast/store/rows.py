@@ -115,7 +115,7 @@ def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]
         b.state,
         b.place,
         b.arrival,
-        optional_text(b.price),
+        None if b.price is None else text(b.price),
         text(b.units) if b.units else "[]",
         b.created_at,
         b.expires_at,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -17,6 +17,7 @@ _PLAIN: Final = re.compile(r"([^?]*\sVALUES\s)(\([^()]*\))")
 _VALUE: Final = re.compile(r"\?(\d+)")
 # Each length is a statement of its own, which stays prepared: so there are few lengths.
 _LENGTHS: Final = (64, 16, 4, 1)
+_MANY: Final = 16
 
 
 class Insert(NamedTuple):
@@ -31,17 +32,43 @@ class Insert(NamedTuple):
         at = 0
         for length in _LENGTHS:
             while len(rows) - at >= length:
-                values = chain.from_iterable(rows[at : at + length])
-                yield _statement(self, length), list(values)
+                columns = list(zip(*rows[at : at + length], strict=True))
+                # Of few rows nearly every one would have a statement of its own.
+                empty = tuple(i for i, it in enumerate(columns) if _is_empty(it)) if length >= _MANY else ()
+                said = (_bindable(it) for i, it in enumerate(columns) if i not in empty)
+                yield _statement(self, length, empty), list(chain.from_iterable(said))
                 at += length
 
 
-@cache
-def _statement(insert: Insert, length: int) -> str:
-    def shifted(by: int) -> str:
-        return _VALUE.sub(lambda found: f"?{int(found[1]) + by}", insert.row)
+# Python's sqlite3 looks for somebody who can adapt a None or bytes, each time, before it binds it as it is;
+# for a row that costs as much as to insert it. So columns that say nothing are NULL in the statement, and
+# bytes go as something that it knows.
 
-    return insert.begin + ", ".join(shifted(number * insert.width) for number in range(length))
+
+def _is_empty(column: Sequence[Any]) -> bool:
+    return not any(column) and column.count(None) == len(column)
+
+
+def _bindable(column: Sequence[Any]) -> Iterable[Any]:
+    if type(column[0]) is bytes and set(map(type, column)) == {bytes}:
+        return map(bytearray, column)
+    return column
+
+
+@cache
+def _statement(insert: Insert, length: int, empty: tuple[int, ...]) -> str:
+    """Values go by columns: all of the first, all of the second, and so on."""
+    said = [at for at in range(insert.width) if at not in empty]
+    first = {at: 1 + length * number for number, at in enumerate(said)}
+
+    def row(number: int) -> str:
+        def value(found: re.Match[str]) -> str:
+            at = int(found[1]) - 1
+            return f"?{first[at] + number}" if at in first else "NULL"
+
+        return _VALUE.sub(value, insert.row)
+
+    return insert.begin + ", ".join(row(number) for number in range(length))
 
 
 @cache

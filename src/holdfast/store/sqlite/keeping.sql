@@ -23,7 +23,9 @@ WHERE b.party_id = ?2 AND state = 'held'
     AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
 UNION ALL
 SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY booking_past
-WHERE b.party_id = ?2 AND state IN ('confirmed', 'declined', 'expired', 'cancelled', 'closed')
+WHERE b.party_id = ?2 AND (
+    state = 'confirmed' OR state = 'declined' OR state = 'expired' OR state = 'cancelled' OR state = 'closed'
+)
     AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
 ORDER BY 1, 2;
 

@@ -43,7 +43,8 @@ RETURNING {taken};
 UPDATE outbox SET due_at = ?3, attempts = attempts + 1
 WHERE (pool_id, seq, part) IN (
     SELECT w.pool_id, w.seq, w.part FROM outbox AS w INDEXED BY outbox_urgent
-    WHERE w.pool_id = ?1 AND w.state = 'pending' AND w.kind IN ('offer', 'promoted', 'hold_ending') AND w.due_at <= ?2
+    WHERE w.pool_id = ?1 AND w.state = 'pending'
+        AND (w.kind = 'offer' OR w.kind = 'promoted' OR w.kind = 'hold_ending') AND w.due_at <= ?2
     ORDER BY w.due_at, w.seq, w.part LIMIT ?4
 )
 RETURNING {taken};

@@ -4,7 +4,7 @@
 -- What was handed back in an org's pools, the oldest first.
 SELECT o.pool_id, o.number, o.quota, o.unit, o.opened_at, o.state, o.tries, o.quantity, o.note
 FROM pools AS p JOIN openings AS o INDEXED BY opening_live ON o.pool_id = p.id
-WHERE p.org = ?1 AND o.state IN ('open', 'freed', 'handed_back') AND o.state = 'handed_back'
+WHERE p.org = ?1 AND o.state = 'handed_back'
 ORDER BY o.opened_at, o.pool_id, o.number LIMIT ?2;
 
 -- name: needs_holds

@@ -67,7 +67,7 @@ SELECT min(expires_at) FROM bookings WHERE pool_id = ?1 AND expires_at IS NOT NU
 -- name: bookings_taking
 -- The first to arrive of those who take room in a quota.
 SELECT {booking}
-FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND state IN ('offered', 'held', 'confirmed')
+FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND (state = 'offered' OR state = 'held' OR state = 'confirmed')
 ORDER BY arrival, number LIMIT ?3;
 
 -- name: line_end
@@ -89,7 +89,7 @@ WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT ?2;
 -- name: takers
 -- Of those who take room in some quotas: first the offers, then the others, of each the latest to arrive.
 SELECT {booking}
-FROM bookings WHERE pool_id = ?1 AND state IN ('offered', 'held', 'confirmed')
+FROM bookings WHERE pool_id = ?1 AND (state = 'offered' OR state = 'held' OR state = 'confirmed')
     AND quota IN (SELECT value FROM json_each(?2))
 ORDER BY state = 'offered' DESC, arrival DESC LIMIT ?3;
 
@@ -166,7 +166,7 @@ WHERE u.pool_id = ?1 AND u.label IN (SELECT value FROM json_each(?2));
 
 -- name: openings_live
 SELECT number, quota, unit, opened_at, state, tries, quantity, note FROM openings INDEXED BY opening_live
-WHERE pool_id = ?1 AND state IN ('open', 'freed', 'handed_back') ORDER BY number;
+WHERE pool_id = ?1 AND (state = 'open' OR state = 'freed' OR state = 'handed_back') ORDER BY number;
 
 -- name: tries_of
 SELECT opening, booking FROM tries WHERE pool_id = ?1 AND opening IN (SELECT value FROM json_each(?2));
@@ -231,7 +231,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, NULL, NULL, '', ?12, ?1
 UPDATE bookings SET quantity = ?5, state = ?6, place = ?7, arrival = ?8, position = ?9, price = ?10, units = ?11,
     offer_seq = ?12, offer_quantity = ?13, attempts = ?14, round = ?15, offered_at = ?16, held_at = ?17,
     expires_at = ?18, confirmed_at = ?19, updated_at = ?20,
-    source = CASE WHEN ?6 IN ('waiting', 'offered', 'held') THEN source END
+    source = CASE WHEN ?6 = 'waiting' OR ?6 = 'offered' OR ?6 = 'held' THEN source END
 WHERE pool_id = ?1 AND number = ?2 AND state = ?3 AND offer_seq = ?4;
 
 -- name: step_out

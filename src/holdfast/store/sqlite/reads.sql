@@ -32,7 +32,8 @@ WHERE u.pool_id IN (SELECT value FROM json_each(?1)) AND NOT u.closed ORDER BY u
 -- name: openings_at
 -- The openings of some pools that go on or wait for staff, each behind its pool.
 SELECT pool_id, number, quota, unit, opened_at, state, tries, quantity, note FROM openings INDEXED BY opening_live
-WHERE pool_id IN (SELECT value FROM json_each(?1)) AND state IN ('open', 'freed', 'handed_back') ORDER BY pool_id, number;
+WHERE pool_id IN (SELECT value FROM json_each(?1)) AND (state = 'open' OR state = 'freed' OR state = 'handed_back')
+ORDER BY pool_id, number;
 
 -- name: pools_of_org
 -- The pools of an org, with how many bookings each has had.
@@ -41,7 +42,7 @@ SELECT id, numbers FROM pools WHERE org = ?1;
 -- name: last_taken
 -- Those who came last of who has seats in a quota, the last first, with their seats.
 SELECT number, CASE WHEN state = 'offered' THEN offer_quantity ELSE quantity END
-FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND state IN ('offered', 'held', 'confirmed')
+FROM bookings WHERE pool_id = ?1 AND quota = ?2 AND (state = 'offered' OR state = 'held' OR state = 'confirmed')
 ORDER BY arrival DESC, number DESC LIMIT ?3;
 
 -- name: read_line

@@ -111,7 +111,8 @@ CREATE TABLE bookings (
     source TEXT,
     PRIMARY KEY (pool_id, number),
     CONSTRAINT booking_state CHECK (
-        state IN ('waiting', 'offered', 'held', 'confirmed', 'declined', 'expired', 'cancelled', 'closed')
+        state = 'waiting' OR state = 'offered' OR state = 'held' OR state = 'confirmed' OR state = 'declined'
+        OR state = 'expired' OR state = 'cancelled' OR state = 'closed'
     ),
     CONSTRAINT booking_quantity CHECK (quantity > 0),
     CONSTRAINT booking_deadline CHECK (
@@ -127,14 +128,14 @@ CREATE TABLE bookings (
 CREATE UNIQUE INDEX one_place_in_line ON bookings (party_id, pool_id) WHERE state IN ('waiting', 'offered');
 CREATE INDEX booking_holds ON bookings (party_id, pool_id) WHERE state = 'held';
 CREATE INDEX booking_past ON bookings (party_id, pool_id)
-    WHERE state IN ('confirmed', 'declined', 'expired', 'cancelled', 'closed');
+    WHERE state = 'confirmed' OR state = 'declined' OR state = 'expired' OR state = 'cancelled' OR state = 'closed';
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
 CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX booking_taken ON bookings (quota, pool_id, arrival, number)
-    WHERE state IN ('offered', 'held', 'confirmed');
+    WHERE state = 'offered' OR state = 'held' OR state = 'confirmed';
 
 -- How many wait at places from `low` up to the next block's `low`.
 CREATE TABLE line_blocks (
@@ -158,7 +159,9 @@ CREATE TABLE offers (
     answered_at INTEGER,
     part INTEGER,
     PRIMARY KEY (pool_id, booking, seq),
-    CONSTRAINT offer_outcome CHECK (outcome IN ('claimed', 'declined', 'lapsed', 'withdrawn'))
+    CONSTRAINT offer_outcome CHECK (
+        outcome = 'claimed' OR outcome = 'declined' OR outcome = 'lapsed' OR outcome = 'withdrawn'
+    )
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX one_live_offer ON offers (pool_id, booking) WHERE outcome IS NULL;
@@ -176,7 +179,8 @@ CREATE TABLE openings (
     PRIMARY KEY (pool_id, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX opening_live ON openings (pool_id) WHERE state IN ('open', 'freed', 'handed_back');
+CREATE INDEX opening_live ON openings (pool_id)
+    WHERE state = 'open' OR state = 'freed' OR state = 'handed_back';
 
 -- Who was offered which opening.
 CREATE TABLE tries (
@@ -215,14 +219,14 @@ CREATE TABLE outbox (
     attempts INTEGER NOT NULL,
     error TEXT NOT NULL,
     CONSTRAINT told_once PRIMARY KEY (pool_id, seq, part),
-    CONSTRAINT outbox_state CHECK (state IN ('pending', 'sent', 'dead'))
+    CONSTRAINT outbox_state CHECK (state = 'pending' OR state = 'sent' OR state = 'dead')
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending';
 CREATE INDEX outbox_of_pool ON outbox (pool_id, due_at, seq, part) WHERE state = 'pending';
 CREATE INDEX outbox_dead ON outbox (pool_id, seq, part) WHERE state = 'dead';
 CREATE INDEX outbox_urgent ON outbox (pool_id, due_at, seq, part)
-    WHERE state = 'pending' AND kind IN ('offer', 'promoted', 'hold_ending');
+    WHERE state = 'pending' AND (kind = 'offer' OR kind = 'promoted' OR kind = 'hold_ending');
 CREATE INDEX outbox_about ON outbox (pool_id, booking) WHERE state = 'pending';
 
 -- A message at one target: the party's e-mail or phone, a webhook, a contact of staff. No address stands here.
@@ -236,7 +240,7 @@ CREATE TABLE deliveries (
     at INTEGER NOT NULL,
     error TEXT NOT NULL,
     PRIMARY KEY (pool_id, seq, part, target),
-    CONSTRAINT delivery_state CHECK (state IN ('pending', 'sent', 'dead'))
+    CONSTRAINT delivery_state CHECK (state = 'pending' OR state = 'sent' OR state = 'dead')
 ) STRICT, WITHOUT ROWID;
 
 -- What was sent to a webhook, the latest last.
