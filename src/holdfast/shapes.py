@@ -140,36 +140,41 @@ def optional_datetime(instant: Instant | None) -> datetime | None:
 def booking_shape(view: View, number: int, now: Instant, secret: str | None = None) -> Booking:
     """A booking of a view; with its tokens, if the secret is given: for its owner's eyes, or staff's."""
     b, pool = view.bookings[number], view.pool
-    booking_id = ids.id_of_reference(pool.id, b.reference)
-    waiting = b.state == WAITING
-    position = line.position(view, b.place) if waiting else b.position
-    # By position, in the order of the fields: this is made for every answer.
+    # Taken apart and put together by position: this is made for every answer.
+    _, reference, party, quota, quantity, state, place, _, _, position, _, _, price, units = b[:14]
+    attempts, round_, offered_at, _, expires_at, confirmed_at = b[16:22]
+    created_at, updated_at, split_from, answers = b[22:]
+    booking_id = ids.id_of_reference(pool.id, reference)
+    ahead = None
+    if state == WAITING:
+        position = line.position(view, place)
+        ahead = position - 1
     return Booking(
         booking_id,
-        b.reference,
+        reference,
         ids.pool_text(pool.id),
-        b.quota,
-        b.party,
-        b.quantity,
-        b.units,
-        b.state,
+        quota,
+        party,
+        quantity,
+        units,
+        state,
         position,
-        position - 1 if waiting and position is not None else None,
-        b.attempts,
-        b.round,
-        None if b.offered_at is None else to_datetime(b.offered_at),
-        None if b.expires_at is None else to_datetime(b.expires_at),
-        None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
-        None if b.confirmed_at is None else to_datetime(b.confirmed_at),
-        b.price,
-        b.price and total_of(b.price, b.quantity),
+        ahead,
+        attempts,
+        round_,
+        None if offered_at is None else to_datetime(offered_at),
+        None if expires_at is None else to_datetime(expires_at),
+        None if expires_at is None else max(0, -(-(expires_at - now) // 1000)),
+        None if confirmed_at is None else to_datetime(confirmed_at),
+        price,
+        price and total_of(price, quantity),
         _placement(view, b),
-        b.answers,
-        to_datetime(b.created_at),
-        to_datetime(b.updated_at),
-        ids.booking_text(pool.id, b.split_from) if b.split_from else None,
+        answers,
+        to_datetime(created_at),
+        to_datetime(updated_at),
+        ids.booking_text(pool.id, split_from) if split_from else None,
         None if secret is None else tokens.edit_token(secret, booking_id),
-        _live_offer(b, booking_id, secret) if b.state == OFFERED else None,
+        _live_offer(b, booking_id, secret) if state == OFFERED else None,
     )
 
 
@@ -189,13 +194,14 @@ def with_tokens(booking: Booking, secret: str) -> Booking:
 
 def _placement(view: View, b: model.Booking) -> str | None:
     """Quota, open or line. Exact for who came last; `reads` corrects it where a quota overflows."""
-    if b.state == WAITING:
+    state, key = b.state, b.quota
+    if state == WAITING:
         return "line"
-    if b.state in ENDED:
+    if state in ENDED:
         return None
-    quota = view.pool.quota(b.quota)
-    taken = b.offer_quantity if b.state == OFFERED else b.quantity
-    return placement(quota, view.tallies[b.quota].used - taken, taken) if quota else "quota"
+    quota = view.pool.quota(key)
+    taken = b.offer_quantity if state == OFFERED else b.quantity
+    return placement(quota, view.tallies[key].used - taken, taken) if quota else "quota"
 
 
 def _live_offer(b: model.Booking, booking_id: str, secret: str | None) -> Offer:

@@ -94,16 +94,16 @@ def _quota_for(view: View, command: c.Book) -> Quota | Refusal:
 
 
 def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
-    quantity, policy = command.quantity, view.pool.policy
+    quantity, if_full, wants, policy = command.quantity, command.if_full, command.wants, view.pool.policy
     if not is_whole(quantity, policy.quantity_max):
         return invalid("quantity", f"quantity must be a whole number from 1 to {policy.quantity_max}.")
-    if command.if_full not in (None, "refuse", "wait"):
+    if if_full not in (None, "refuse", "wait"):
         return invalid("if_full", "if_full must be refuse or wait.")
-    if command.if_full == "wait" and policy.promotion is None:
+    if if_full == "wait" and policy.promotion is None:
         return invalid("if_full", "This pool has no line to wait in.")
-    if command.wants is not None and not quota.by_units:
+    if wants is not None and not quota.by_units:
         return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
-    if command.wants is not None and _never(command.wants):
+    if wants is not None and _never(wants):
         return invalid("wants.until_at", "until_at must not be before from_at.")
     if not command.units:
         return None
@@ -231,7 +231,7 @@ def named_units(labels: tuple[str, ...], free: list[Unit]) -> tuple[str, ...] | 
 
 
 def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> Done:
-    view = work.view
+    view, confirmed = work.view, command.confirmed
     number, arrival = view.numbers + 1, view.arrivals + 1
     event = e.Held(
         *_asked(work, command, quota, number),
@@ -239,11 +239,11 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
         line.place_of(0, arrival),
         units,
         command.price or view.pool.price,
-        None if command.confirmed else work.now + view.pool.policy.hold_window,
-        command.confirmed,
+        None if confirmed else work.now + view.pool.policy.hold_window,
+        confirmed,
     )
     work.emit(event, command.party)
-    if command.confirmed:
+    if confirmed:
         work.tell("confirmed", number)
     elif view.pool.policy.hold_reminder:
         work.remind(number)

@@ -222,18 +222,19 @@ class View:
         self.put(self.tallies, quota, tally._replace(aside=tally.aside + quantity))
 
     def _count(self, booking: Booking, sign: int) -> None:
-        state, old = booking.state, self.tallies[booking.quota]
+        state, quota = booking.state, booking.quota
+        used, waiting, offered, aside, round_ = self.tallies[quota]
         if state == WAITING:
-            new = (old.used, old.waiting + sign, old.offered, old.aside, old.round)
+            waiting += sign
         elif state == OFFERED:
-            used = old.used + sign * booking.offer_quantity
-            new = (used, old.waiting, old.offered + sign, old.aside, old.round)
+            used += sign * booking.offer_quantity
+            offered += sign
         elif state in TAKES_ROOM:
-            used = old.used + sign * booking.quantity
-            new = (used, old.waiting, old.offered, old.aside, old.round)
+            used += sign * booking.quantity
         else:
             return
-        self.put(self.tallies, booking.quota, tuple.__new__(Tally, new))
+        new = (used, waiting, offered, aside, round_)
+        self.put(self.tallies, quota, tuple.__new__(Tally, new))
 
     def _move_units(self, old: tuple[str, ...], new: tuple[str, ...], number: int) -> None:
         for label in old:

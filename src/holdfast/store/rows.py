@@ -94,32 +94,60 @@ def inserted(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, 
     )
 
 
-def is_hold(b: Booking) -> bool:
-    """Whether a new booking got room at once, and so has nothing to tell but what `held` says."""
-    waited, asked = b[8:11] != (0, None, None), b[14:19] != (0, 0, 0, 0, None)
-    at = b.created_at
-    same = b.asked_price == b.price and b.held_at == at and b.updated_at == at
-    return same and not waited and not asked and b.split_from is None
-
-
-def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]:
+def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...] | None:
+    """The row of a new booking that got room at once; None if it has more to tell than that."""
+    # Taken apart at once: to ask a named tuple for each of its fields costs more than all the rest.
+    (
+        number,
+        reference,
+        party,
+        quota,
+        quantity,
+        state,
+        place,
+        arrival,
+        priority,
+        position,
+        wants,
+        asked_price,
+        price,
+        units,
+        offer_seq,
+        offer_quantity,
+        attempts,
+        round_,
+        offered_at,
+        held_at,
+        expires_at,
+        confirmed_at,
+        created_at,
+        updated_at,
+        split_from,
+        answers,
+    ) = b
+    if priority or offer_seq or offer_quantity or attempts or round_ or split_from:
+        return None
+    if position is not None or wants is not None or offered_at is not None:
+        return None
+    if asked_price != price or not held_at == created_at == updated_at:
+        return None
     return (
         pool_id,
-        b.number,
-        b.reference,
-        b.party.id,
-        party_text(b.party),
-        text(b.answers) if b.answers else "{}",
-        b.quota,
-        b.quantity,
-        b.state,
-        b.place,
-        b.arrival,
-        None if b.price is None else text(b.price),
-        text(b.units) if b.units else "[]",
-        b.created_at,
-        b.expires_at,
-        b.confirmed_at,
+        number,
+        reference,
+        party.id,
+        party_text(party),
+        text(answers) if answers else "{}",
+        quota,
+        quantity,
+        state,
+        place,
+        arrival,
+        None if price is None else text(price),
+        text(units) if units else "[]",
+        created_at,
+        expires_at,
+        confirmed_at,
         source,
     )
 

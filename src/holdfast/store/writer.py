@@ -147,8 +147,9 @@ class Writer:
                 old = known.get(number)
                 if old is None:
                     source = self.sources.get((pool_id, number)) if self.sources else None
-                    if rows.is_hold(booking):
-                        holds.append(rows.held(pool_id, booking, source))
+                    hold = rows.held(pool_id, booking, source)
+                    if hold is not None:
+                        holds.append(hold)
                     else:
                         inserted.append(rows.inserted(pool_id, booking, source))
                 elif old is not booking:
