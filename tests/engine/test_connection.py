@@ -12,7 +12,7 @@ import pytest
 from holdfast import Holdfast, Refusal, granted
 from holdfast import engine as engines
 from holdfast.errors import OutcomeUnknown, Unavailable
-from holdfast.store.postgres import connections
+from holdfast.store.postgres import connections, readers
 from tests.database import SECRET, ask
 from tests.engine.looking import Picture, bookings, events, look, wrong
 from tests.engine.proxy import Proxy, proxied
@@ -253,6 +253,43 @@ async def test_reads_recover_by_themselves(line: tuple[Proxy, Holdfast]) -> None
             await hf.pool("hall")
     proxy.refusing = False
     assert granted(await hf.pool("hall")).key == "hall"
+
+
+@pytest.mark.parametrize("how", ["rows", "stream"])
+async def test_long_looks_at_a_silent_database_end_and_keep_no_place(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """As many as there may be: a server whose disk hangs says nothing, but its system is there."""
+    async with (
+        proxied(postgres_url) as (proxy, through),
+        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+    ):
+        looking = 0
+
+        async def look_for_long() -> None:
+            nonlocal looking
+            async with hf.store.snapshot(long=True) as snapshot:
+                await snapshot.rows("all_pool_ids")
+                looking += 1
+                await stalled.wait()
+                if how == "rows":
+                    await snapshot.rows("all_pool_ids")
+                else:
+                    [page async for page in snapshot.stream("every_request")]
+
+        stalled = asyncio.Event()
+        tasks = [asyncio.create_task(look_for_long()) for _ in range(4)]
+        await until(lambda: looking == 4)
+        monkeypatch.setattr(readers, "LONG_ANSWER_S", 0.5)
+        proxy.stall()
+        stalled.set()
+        async with asyncio.timeout(PATIENCE_S):
+            told = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(it) for it in told] == [Unavailable] * 4
+        proxy.flow()
+        monkeypatch.setattr(readers, "LONG_ANSWER_S", PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S), hf.store.snapshot(long=True) as snapshot:
+            assert await snapshot.rows("all_pool_ids") == []
 
 
 async def test_a_start_without_a_database_says_so_at_once(postgres_url: str) -> None:

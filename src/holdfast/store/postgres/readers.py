@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import asyncpg
@@ -28,6 +29,11 @@ READERS_MAX: Final = 8
 # Of these so many may be taken by long looks: whoever has pools verified keeps nobody else from looking.
 _LONG_MAX: Final = 4
 _PAGE: Final = 1_000
+# A long look takes as long as it needs, but no answer of it: a server whose disk hangs never says so.
+LONG_ANSWER_S: Final = 300.0
+
+# What shuts the connection if an answer does not come in time.
+InTime = Callable[[], AbstractContextManager[None]]
 
 
 class Readers:
@@ -99,17 +105,22 @@ class Readers:
             raise Closing("Holdfast is closed")
         turn = self._long_look() if long else contextlib.nullcontext()
         async with turn, self.lent() as connection:
+            in_time: InTime = contextlib.nullcontext
+            if long:
+                in_time = lambda: deadline(connection, LONG_ANSWER_S)  # noqa: E731
             with contextlib.nullcontext() if long else deadline(connection):
                 look = connection.transaction(isolation="repeatable_read", readonly=True)
                 try:
-                    await look.start()
+                    with in_time():
+                        await look.start()
                     try:
-                        yield PostgresSnapshot(connection)
+                        yield PostgresSnapshot(connection, in_time)
                     except Exception:
-                        with contextlib.suppress(asyncpg.InterfaceError):
+                        with contextlib.suppress(asyncpg.InterfaceError), in_time():
                             await look.rollback()
                         raise
-                    await look.commit()
+                    with in_time():
+                        await look.commit()
                 except (asyncio.CancelledError, GeneratorExit):
                     # Who looked has gone away, maybe in the middle of an answer.
                     cut_off(connection)
@@ -148,19 +159,25 @@ class PostgresReader:
 
 
 class PostgresSnapshot:
-    def __init__(self, connection: asyncpg.Connection) -> None:
+    def __init__(self, connection: asyncpg.Connection, in_time: InTime) -> None:
         self._connection = connection
+        self._in_time = in_time
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
+        with self._in_time():
+            return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
         return await self.rows(name, *columns(name, keys)) if keys else []
 
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
-        cursor = await self._connection.cursor(QUERIES[name], *values)
-        while page := await cursor.fetch(_PAGE):
+        with self._in_time():
+            cursor = await self._connection.cursor(QUERIES[name], *values)
+            page = await cursor.fetch(_PAGE)
+        while page:
             yield page
+            with self._in_time():
+                page = await cursor.fetch(_PAGE)
 
 
 async def _open_reader(url: str, *, loop: Any, **options: Any) -> asyncpg.Connection:
