@@ -35,7 +35,7 @@ def main() -> int:
     names = [it.name for it in SCENARIOS]
     parser.add_argument("--only", choices=names, action="append", help="play this scenario alone")
     parser.add_argument("--times", type=int, default=1, help="play all of it so often")
-    parser.add_argument("--keep", action="store_true", help="keep the logs of all programs")
+    parser.add_argument("--keep", action="store_true", help="keep the logs also if all is well")
     parser.add_argument(
         "--control",
         action="store_true",
@@ -59,10 +59,12 @@ def main() -> int:
 
 def _run(work: Callable[[Path], Coroutine[None, None, int]], keep: bool) -> int:
     directory = give(Path(tempfile.mkdtemp(prefix="holdfast-ha-", dir=memory())))
+    failed = 1
     try:
-        return int(asyncio.run(work(directory)))
+        failed = int(asyncio.run(work(directory)))
+        return failed
     finally:
-        if keep:
+        if keep or failed:
             report.say(f"the logs are in {directory}")
         else:
             shutil.rmtree(directory, ignore_errors=True)
@@ -84,7 +86,7 @@ async def _drill(directory: Path, chosen: list[Scenario], runs: list[Run]) -> in
         for scenario in chosen:
             crowd = Crowd(scenario.name, nodes, key)
             crowds.append(crowd)
-            rows.append(await _play(scenario, Stage(cluster, nodes, web, crowd)))
+            rows.append(await _play(scenario, Stage(cluster, nodes, web, crowd, directory)))
             report.say_row(rows[-1])
         wrong = await judge_all(cluster, nodes, crowds)
     finally:

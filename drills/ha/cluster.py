@@ -112,7 +112,7 @@ class Cluster:
             if roles != wanted or any(it["state"] not in ("running", "streaming") for it in members):
                 return False
             # The others only tell what a machine said of itself when it was last heard of.
-            itself = await self._get(machine, "patroni")
+            itself = await self.page(machine, "patroni")
             if itself.get("state") != "running":
                 return False
             timelines.add(itself.get("timeline") or itself.get("replication_state"))
@@ -127,13 +127,13 @@ class Cluster:
 
     async def has_stuck_transaction(self) -> bool:
         """Whether somebody keeps a pool locked in silence: a node that runs never does for so long."""
-        return bool(await self._ask(await self.must_lead(), _STUCK))
+        return bool(await self.ask(await self.must_lead(), _STUCK))
 
     async def all_told(self) -> bool:
         """Whether every message leaves the outbox, in the end."""
 
         async def none_left() -> bool:
-            return bool((await self._ask(await self.must_lead(), _LEFT))[0][0] == 0)
+            return bool((await self.ask(await self.must_lead(), _LEFT))[0][0] == 0)
 
         try:
             return await until(none_left, "an empty outbox", LEASE_S + 30)
@@ -145,7 +145,7 @@ class Cluster:
 
         async def agreed() -> str | None:
             try:
-                said = {str(await self._ask(machine, _END_OF_LOG)) for machine in self.machines}
+                said = {str(await self.ask(machine, _END_OF_LOG)) for machine in self.machines}
             except (OSError, asyncpg.PostgresError):
                 return None
             return said.pop() if len(said) == 1 else None
@@ -155,7 +155,7 @@ class Cluster:
         except Stuck:
             return None
 
-    async def _ask(self, machine: Machine, query: str) -> list[tuple[Any, ...]]:
+    async def ask(self, machine: Machine, query: str) -> list[tuple[Any, ...]]:
         connection = await asyncpg.connect(
             f"postgresql://postgres@127.0.0.1:{machine.postgres_port}/postgres", timeout=10
         )
@@ -165,9 +165,9 @@ class Cluster:
             connection.terminate()
 
     async def _members(self, machine: Machine) -> list[dict[str, Any]]:
-        return list((await self._get(machine, "cluster")).get("members", []))
+        return list((await self.page(machine, "cluster")).get("members", []))
 
-    async def _get(self, machine: Machine, page: str) -> dict[str, Any]:
+    async def page(self, machine: Machine, page: str) -> dict[str, Any]:
         """What the Patroni of a machine says; nothing if it does not."""
         try:
             return dict((await self._web.get(f"http://127.0.0.1:{machine.api_port}/{page}")).json())

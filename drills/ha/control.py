@@ -28,7 +28,7 @@ async def lose_commits(directory: Path) -> int:
             await node.start(web)
         key = await create_key(cluster.url)
         crowd = Crowd("control", nodes, key)
-        stage = Stage(cluster, nodes, web, crowd)
+        stage = Stage(cluster, nodes, web, crowd, directory)
         await crowd.start()
         await asyncio.sleep(BEHIND_S)
         leader = await cluster.must_lead()

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx2
 
+from drills.ha.cluster import Stuck
 from drills.ha.nodes import Node
 from sim.records import Asked
 
@@ -93,6 +94,12 @@ class Crowd:
         for asked in doubtful[:AGAIN_MAX]:
             await self._send_until_answered(asked)
         await self._web.aclose()
+
+    def must_go_on(self) -> None:
+        """Raises Stuck if one of the clients has ended, though nobody has told them to stop."""
+        for task in self.tasks:
+            if self.going and task.done():
+                raise Stuck(f"a client has ended by itself: {task!r}")
 
     def answered_since(self, node: Node, moment: float) -> int:
         """How many requests that began after this moment a node has carried out."""

@@ -32,7 +32,8 @@ class Node:
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self, web: httpx2.AsyncClient) -> None:
-        command = [sys.executable, "-m", "holdfast", "serve", "--port", str(self.port)]
+        command = [sys.executable, "-m", "drills.ha.stacks", str(self._log.with_suffix(".stacks"))]
+        command += ["serve", "--port", str(self.port)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, start_new_session=True, env=environment(self._url)
@@ -61,6 +62,16 @@ class Node:
     def thaw(self) -> None:
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
+
+    def must_run(self) -> None:
+        """Raises Stuck if it has ended, though nobody here has ended it."""
+        if self._process is not None and (code := self._process.poll()) is not None:
+            raise Stuck(f"{self.name} has ended by itself, with {code}")
+
+    def ask_for_stacks(self) -> None:
+        """It writes down what it is doing, beside its log."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGUSR1)
 
     async def end(self) -> None:
         if self._process is None or self._process.poll() is not None:

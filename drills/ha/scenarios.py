@@ -6,14 +6,18 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 
-from drills.ha.cluster import Cluster, Stuck, until
+from drills.ha.cluster import PATIENCE_S, Cluster, Stuck, until
 from drills.ha.crowd import Crowd
 from drills.ha.machines import Machine
 from drills.ha.nodes import Node
+from drills.ha.stuck import write_down
 
+T = TypeVar("T")
 CALM_S = 3.0
 # Longer than the server lets anybody be silent in a transaction.
 FROZEN_S = 6.0
@@ -28,21 +32,35 @@ class Stage:
     nodes: list[Node]
     web: httpx2.AsyncClient
     crowd: Crowd
+    directory: Path
 
     async def led_by_another(self, old: Machine) -> None:
-        await until(lambda: self.cluster.leader(old), "a new leader")
+        await self.until(lambda: self.cluster.leader(old), "a new leader")
 
     async def both_carry_on(self, patience_s: float = 90) -> None:
         """Both nodes carry out what is begun from now on."""
         now = time.monotonic()
 
         async def carried_on() -> bool:
+            self.crowd.must_go_on()
+            for node in self.nodes:
+                node.must_run()
             return all(self.crowd.answered_since(node, now) >= 20 for node in self.nodes)
 
-        await until(carried_on, "nodes that carry on", patience_s)
+        await self.until(carried_on, "nodes that carry on", patience_s)
 
     async def all_well(self) -> None:
-        await until(self.cluster.is_well, "a whole cluster")
+        await self.until(self.cluster.is_well, "a whole cluster")
+
+    async def until(
+        self, fact: Callable[[], Awaitable[T | None]], what: str, patience_s: float = PATIENCE_S
+    ) -> T:
+        """As it is done everywhere; but what keeps it is written down, before anybody is thawed or ended."""
+        try:
+            return await until(fact, what, patience_s)
+        except Stuck as error:
+            kept = await write_down(str(error), self.directory, self.cluster, self.nodes, self.crowd)
+            raise Stuck(f"{error}; what everybody was doing is in {kept}, and beside it") from error
 
 
 async def switch_over(stage: Stage) -> None:
@@ -147,7 +165,7 @@ async def freeze_node(stage: Stage) -> None:
 
     try:
         tries = stage.crowd.tries
-        await until(other_carries_on, "answers of the other node in every pool")
+        await stage.until(other_carries_on, "answers of the other node in every pool")
         await asyncio.sleep(max(0.0, now + FROZEN_S - time.monotonic()))
     finally:
         node.thaw()
