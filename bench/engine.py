@@ -53,3 +53,9 @@ async def make_line(hf: Holdfast, pool: str, length: int) -> None:
     for start in range(0, length, 5_000):
         size = min(5_000, length - start)
         await asyncio.gather(*(hf.book(pool, f"waiting-{start + i}") for i in range(size)))
+
+
+def one_at_a_time(hf: Holdfast) -> Holdfast:
+    """The same engine without what its lane is for: each command has a transaction of its own."""
+    hf.engine._most = lambda flight: 1  # type: ignore[method-assign]
+    return hf

@@ -1,7 +1,9 @@
 """Tools to measure with: callers that keep asking, medians of interleaved repeats, and a table of figures."""
 
 import asyncio
+import os
 import statistics
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -152,3 +154,16 @@ def runs_table(runs: Mapping[str, Run]) -> str:
         cells = (f"{amount(value):>8}" for value in (run.per_s, run.p50_ms, run.p99_ms))
         lines.append(f"{name:<{width}}  {'  '.join(cells)}")
     return "\n".join(lines)
+
+
+def flush_ms(times: int = 200) -> float:
+    """How long the disk takes for a page that must not be lost: what a durable commit waits for, at least."""
+    took = []
+    with tempfile.TemporaryFile(prefix="holdfast-bench-") as file:
+        for _ in range(times):
+            file.write(bytes(4096))
+            file.flush()
+            began = perf_counter()
+            os.fsync(file.fileno())
+            took.append(perf_counter() - began)
+    return 1000 * statistics.median(took)

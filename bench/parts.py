@@ -11,8 +11,17 @@ from bench.baselines.for_update_postgres import open_for_update
 from bench.baselines.one_transaction_sqlite import open_one_transaction
 from bench.baselines.recomputing import measure_recomputing
 from bench.baselines.renumbering import measure_renumbering
-from bench.engine import hot_desk, make_line, open_engine
-from bench.measure import Figure, Run, for_seconds, interleaved, median_run, run_callers, runs_table
+from bench.engine import hot_desk, make_line, one_at_a_time, open_engine
+from bench.measure import (
+    Figure,
+    Run,
+    flush_ms,
+    for_seconds,
+    interleaved,
+    median_run,
+    run_callers,
+    runs_table,
+)
 from bench.workload import holds, mix
 from holdfast import Holdfast, granted
 from testbed.postgres import fresh_database
@@ -66,16 +75,19 @@ def _ratio(runs: dict[str, Run], what: str) -> float:
 async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure]:
     """Many callers at one pool on SQLite, against one transaction per command."""
     figures = []
+    flush = Figure("SQLite: a flush to this disk", flush_ms(), "ms")
     async with (
         open_engine() as hf,
+        open_engine() as alone,
         open_one_transaction() as thread,
         open_one_transaction(thread=False) as here,
     ):
-        desk = await hot_desk(hf)
+        desk, desk_alone = await hot_desk(hf), await hot_desk(one_at_a_time(alone))
         for callers in (64, 512):
             runs = await interleaved(
                 {
                     "Holdfast": for_seconds(holds(desk), callers, seconds),
+                    "Holdfast, one command a transaction": for_seconds(holds(desk_alone), callers, seconds),
                     "one transaction each": for_seconds(holds(thread), callers, seconds),
                     "one transaction each, on the loop": for_seconds(holds(here), callers, seconds),
                 },
@@ -87,8 +99,13 @@ async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure
             figures += [
                 Figure.at_least(name, rate / runs["one transaction each"].per_s, "×", 6.0),
                 Figure(f"{name} on the loop", rate / runs["one transaction each, on the loop"].per_s, "×"),
+                Figure(
+                    f"SQLite, {callers} callers: holds, against Holdfast with one command a transaction",
+                    rate / runs["Holdfast, one command a transaction"].per_s,
+                    "×",
+                ),
             ]
-    return figures
+    return [*figures, flush]
 
 
 async def long_line(
