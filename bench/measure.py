@@ -157,7 +157,7 @@ def runs_table(runs: Mapping[str, Run]) -> str:
 
 
 def flush_ms(times: int = 200) -> float:
-    """How long the disk takes for a page that must not be lost: what a durable commit waits for, at least."""
+    """How long the disk takes for a page more that must not be lost: what durable commits wait for."""
     took = []
     with tempfile.TemporaryFile(prefix="holdfast-bench-") as file:
         for _ in range(times):

@@ -16,7 +16,11 @@ from typing import IO, Any
 
 def tell_when_asked(to: IO[str]) -> None:
     def tell(*_: Any) -> None:
-        print(tasks_now(asyncio.get_running_loop()), file=to, flush=True)
+        try:
+            said = tasks_now(asyncio.get_running_loop())
+        except RuntimeError:
+            said = "no event loop runs"
+        print(said, file=to, flush=True)
 
     signal.signal(signal.SIGUSR1, tell)
     faulthandler.register(signal.SIGUSR1, file=to, chain=True)

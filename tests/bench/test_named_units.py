@@ -73,7 +73,10 @@ def all_in_their_cooldown(count: int) -> Made:
 
 
 def cost_per_unit(make: Callable[[int], Made], count: int) -> float:
-    """How many instructions a decision takes for each of so many units: the same on a busy machine."""
+    """How many instructions of Python a decision takes for each of so many units: the same on a busy machine.
+
+    What goes on inside one of them, such as copying a list, is not seen.
+    """
     view, command = make(count)
     steps = 0
 

@@ -32,7 +32,11 @@ def test_all_stories_are_told_and_every_promise_holds(holdfast: Command, tmp_pat
     [
         (
             "class_waitlist",
-            ["Olga cancels → Ann is offered 1 seat (24 h to claim)", "round 2 begins", "Ann claims 1 seat"],
+            [
+                "Olga cancels → Ann is offered 1 seat (24 h to claim)",
+                "round 2 begins (main)",
+                "Ann claims 1 seat",
+            ],
         ),
         ("course_section", ["Cyd joins the line as #1, priority 10", "Bea claims 1 seat: confirmed"]),
         ("checkout", ["Requested: 10, Available: 2", "The hold of Bea runs out", "Booking hold has expired"]),

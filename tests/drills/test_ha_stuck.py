@@ -27,7 +27,8 @@ WAITS = """
 import asyncio, pathlib, sys
 from drills.ha.stacks import tell_when_asked
 async def wait_for_good():
-    print("ready", flush=True)
+    # Said when it waits already: asked before that, it would tell of nothing.
+    asyncio.get_running_loop().call_soon(lambda: print("ready", flush=True))
     await asyncio.Event().wait()
 tell_when_asked(pathlib.Path(sys.argv[1]).open("a"))
 asyncio.run(wait_for_good())

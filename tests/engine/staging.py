@@ -98,11 +98,11 @@ def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
         return
     begin, write = sqlite.SqliteStore._begin, Writer.write
 
-    async def begin_nothing(self: Any, writer: Any) -> None:
+    async def begin_nothing(self: Any, writer: Any, patience_s: float) -> None:
         """What is read now may be old when it is written."""
 
     async def lock_and_write(self: Writer, tx: Any, *args: Any) -> None:
-        await begin(tx._store, tx._connection)
+        await begin(tx._store, tx._connection, 10.0)
         await write(self, tx, *args)
 
     patch.setattr(sqlite.SqliteStore, "_begin", begin_nothing)

@@ -54,10 +54,10 @@ def full_disk() -> None:
     """SQLite finds no more room than it has."""
     begin = SqliteStore._begin
 
-    async def begin_full(self: SqliteStore, writer: sqlite3.Connection) -> None:
+    async def begin_full(self: SqliteStore, writer: sqlite3.Connection, patience_s: float) -> None:
         room = writer.execute("PRAGMA page_count").fetchone()[0] if on("full disk") else 1 << 30
         writer.execute(f"PRAGMA max_page_count = {room}")
-        await begin(self, writer)
+        await begin(self, writer, patience_s)
 
     SqliteStore._begin = begin_full  # type: ignore[method-assign]
 

@@ -17,8 +17,10 @@ from holdfast.config import make_store
 from holdfast.errors import SchemaUnknown, Unavailable
 from holdfast.store.postgres.store import MIGRATION_LOCK, QUERIES
 from holdfast.store.queries import load_migrations
+from holdfast.store.sqlite import store as sqlite_store
 from tests.database import START, ask, dialect_of, opened, sqlite_file
 from tests.patience import until
+from tests.store.upgrades.loading import every_row, load
 
 OPEN_AND_TELL = """
 import asyncio, sys
@@ -194,3 +196,37 @@ async def clear(url: str) -> None:
         return
     for (table,) in await ask(url, PUBLIC):
         await ask(url, f"DROP TABLE {table}")
+
+
+async def test_whoever_waits_for_a_migration_waits_longer_than_for_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may write whole tables anew."""
+    url = f"sqlite:///{tmp_path}/shared.db"
+    monkeypatch.setattr(sqlite_store, "_BUSY_S", 0.05)
+    with closing(sqlite3.connect(sqlite_file(url), isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("BEGIN IMMEDIATE")
+        migrating = asyncio.create_task(migrate(url))
+        await asyncio.sleep(0.3)
+        assert not migrating.done()
+        other.execute("ROLLBACK")
+        assert len(await migrating) == len(load_migrations("sqlite"))
+
+
+async def test_a_disk_that_fills_up_during_a_migration_leaves_what_was_there(sqlite_url: str) -> None:
+    await load(sqlite_url, 1)
+    before = await every_row(sqlite_url)
+    store = make_store(sqlite_url)
+    await store.open()
+    try:
+        assert isinstance(store, sqlite_store.SqliteStore)
+        assert store._writer is not None
+        (pages,) = store._writer.execute("PRAGMA page_count").fetchone()
+        store._writer.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(Unavailable, match="full"):
+            await store.migrate(START)
+    finally:
+        await store.close()
+    assert await every_row(sqlite_url) == before
+    assert await migrate(sqlite_url) != []

@@ -28,6 +28,8 @@ HOT: Final = (
     "update_bookings",
     "answer_offers",
     "update_pools",
+    "note_deliveries",
+    "mark_messages",
 )
 
 

@@ -240,6 +240,11 @@ def _handed_back(n: Narrator, facts: Facts, by: str) -> Told:
     return Told(sentence if "took it" in sentence else f"{sentence}{n.passed_over(facts)}", "bad")
 
 
+def _round(n: Narrator, facts: Facts, by: str) -> Told:
+    where = f" ({clean(facts['quota'])})" if facts.get("quota") else ""
+    return Told(f"round {facts['round']} begins{where}: everyone has had a turn")
+
+
 def _opening_ended(n: Narrator, facts: Facts, by: str) -> Told:
     how = {"again": "to be offered again", "freed": "free for everyone"}.get(facts["how"], facts["how"])
     return Told(f"{clean(n.openings.get(facts['opening']) or 'the opening')} is {how}")
@@ -304,7 +309,7 @@ _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "PutBack": _put_back,
     "Respread": lambda n, facts, by: Told("places in line are spread out; the order stays"),
     "Demoted": _demoted,
-    "RoundStarted": lambda n, facts, by: Told(f"round {facts['round']} begins: everyone has had a turn"),
+    "RoundStarted": _round,
     "OpeningStarted": lambda n, facts, by: Told(
         f"{clean(facts.get('unit') or 'room in ' + facts['quota'])} is free"
     ),

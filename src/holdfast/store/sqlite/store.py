@@ -24,6 +24,7 @@ from holdfast.store.sqlite.bulk import QUERIES, inserting
 log = logging.getLogger("holdfast")
 
 _BUSY_S: Final = 10.0
+_MIGRATING_S: Final = 600.0  # whole tables may be written anew
 _LOOK_S: Final = 0.2
 _PAGE: Final = 1_000
 # To connect takes a thousand times as long as to look.
@@ -245,13 +246,13 @@ class SqliteStore:
         try:
             if self._closed:
                 raise Closing("Holdfast is closed")
-            await self._begin(self._writer)
+            await self._begin(self._writer, _BUSY_S)
         except BaseException:
             self.writer_free.release()
             raise
         return SqliteTransaction(self, self._writer)
 
-    async def _begin(self, writer: sqlite3.Connection) -> None:
+    async def _begin(self, writer: sqlite3.Connection, patience_s: float) -> None:
         # Another process may be writing: we ask again.
         waited, pause = 0.0, 0.0005
         while True:
@@ -261,7 +262,7 @@ class SqliteStore:
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise Unavailable(f"SQLite: {error}") from error
-                if waited >= _BUSY_S:
+                if waited >= patience_s:
                     raise Busy("SQLite: another process has held the database for too long") from error
             await asyncio.sleep(pause)
             waited, pause = waited + pause, min(pause * 2, 0.02)
@@ -334,7 +335,7 @@ class SqliteStore:
         applied = []
         # Several processes may start at once: one migrates, the others wait and find it done. It is all one
         # transaction, so that whoever is killed in the middle leaves what was there.
-        await self._begin(self._writer)
+        await self._begin(self._writer, _MIGRATING_S)
         try:
             done = version_of(self._writer)
             for number, name, migration in load_migrations(self.dialect):
@@ -344,6 +345,8 @@ class SqliteStore:
                     self._writer.execute(QUERIES["insert_schema"], (number, now))
                     applied.append(name)
             self._writer.execute("COMMIT")
+        except sqlite3.OperationalError as error:  # a full disk, most likely
+            raise Unavailable(f"SQLite: {error}") from error
         finally:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")

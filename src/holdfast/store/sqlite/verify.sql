@@ -64,14 +64,56 @@ SELECT low, count FROM line_blocks WHERE pool_id = ?1 ORDER BY low;
 SELECT org, key, answer FROM requests ORDER BY org, key;
 
 -- name: rows_without_pool
--- What is left of pools that are gone, by table.
-SELECT t.name, t.pool_id, t.count FROM (
-    SELECT 'bookings' AS name, pool_id, count(*) AS count FROM bookings GROUP BY pool_id
-    UNION ALL SELECT 'quotas', pool_id, count(*) FROM quotas GROUP BY pool_id
-    UNION ALL SELECT 'units', pool_id, count(*) FROM units GROUP BY pool_id
-    UNION ALL SELECT 'takings', pool_id, count(*) FROM takings GROUP BY pool_id
-    UNION ALL SELECT 'offers', pool_id, count(*) FROM offers GROUP BY pool_id
-    UNION ALL SELECT 'openings', pool_id, count(*) FROM openings GROUP BY pool_id
-    UNION ALL SELECT 'log', pool_id, count(*) FROM log GROUP BY pool_id
-    UNION ALL SELECT 'outbox', pool_id, count(*) FROM outbox GROUP BY pool_id
-) AS t LEFT JOIN pools AS p ON p.id = t.pool_id WHERE p.id IS NULL ORDER BY t.pool_id, t.name;
+-- What is left of pools that are gone, by table. Each table is leapt along from pool to pool, and only what is left
+-- is counted: so it takes as long as there are pools, not rows.
+WITH RECURSIVE
+in_bookings (id) AS (
+    SELECT min(pool_id) FROM bookings
+    UNION ALL SELECT (SELECT min(pool_id) FROM bookings WHERE pool_id > in_bookings.id) FROM in_bookings WHERE id IS NOT NULL
+),
+in_quotas (id) AS (
+    SELECT min(pool_id) FROM quotas
+    UNION ALL SELECT (SELECT min(pool_id) FROM quotas WHERE pool_id > in_quotas.id) FROM in_quotas WHERE id IS NOT NULL
+),
+in_units (id) AS (
+    SELECT min(pool_id) FROM units
+    UNION ALL SELECT (SELECT min(pool_id) FROM units WHERE pool_id > in_units.id) FROM in_units WHERE id IS NOT NULL
+),
+in_takings (id) AS (
+    SELECT min(pool_id) FROM takings
+    UNION ALL SELECT (SELECT min(pool_id) FROM takings WHERE pool_id > in_takings.id) FROM in_takings WHERE id IS NOT NULL
+),
+in_offers (id) AS (
+    SELECT min(pool_id) FROM offers
+    UNION ALL SELECT (SELECT min(pool_id) FROM offers WHERE pool_id > in_offers.id) FROM in_offers WHERE id IS NOT NULL
+),
+in_openings (id) AS (
+    SELECT min(pool_id) FROM openings
+    UNION ALL SELECT (SELECT min(pool_id) FROM openings WHERE pool_id > in_openings.id) FROM in_openings WHERE id IS NOT NULL
+),
+in_log (id) AS (
+    SELECT min(pool_id) FROM log
+    UNION ALL SELECT (SELECT min(pool_id) FROM log WHERE pool_id > in_log.id) FROM in_log WHERE id IS NOT NULL
+),
+in_outbox (id) AS (
+    SELECT min(pool_id) FROM outbox
+    UNION ALL SELECT (SELECT min(pool_id) FROM outbox WHERE pool_id > in_outbox.id) FROM in_outbox WHERE id IS NOT NULL
+)
+SELECT t.name, t.id, t.count FROM (
+    SELECT 'bookings' AS name, id, (SELECT count(*) FROM bookings WHERE pool_id = in_bookings.id) AS count FROM in_bookings
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_bookings.id)
+    UNION ALL SELECT 'quotas', id, (SELECT count(*) FROM quotas WHERE pool_id = in_quotas.id) FROM in_quotas
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_quotas.id)
+    UNION ALL SELECT 'units', id, (SELECT count(*) FROM units WHERE pool_id = in_units.id) FROM in_units
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_units.id)
+    UNION ALL SELECT 'takings', id, (SELECT count(*) FROM takings WHERE pool_id = in_takings.id) FROM in_takings
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_takings.id)
+    UNION ALL SELECT 'offers', id, (SELECT count(*) FROM offers WHERE pool_id = in_offers.id) FROM in_offers
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_offers.id)
+    UNION ALL SELECT 'openings', id, (SELECT count(*) FROM openings WHERE pool_id = in_openings.id) FROM in_openings
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_openings.id)
+    UNION ALL SELECT 'log', id, (SELECT count(*) FROM log WHERE pool_id = in_log.id) FROM in_log
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_log.id)
+    UNION ALL SELECT 'outbox', id, (SELECT count(*) FROM outbox WHERE pool_id = in_outbox.id) FROM in_outbox
+        WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools AS p WHERE p.id = in_outbox.id)
+) AS t ORDER BY t.id, t.name;
