@@ -7,6 +7,7 @@ import re
 from holdfast.http.metrics import Metrics
 from holdfast.http.settings import Settings
 from holdfast.store.postgres import connections
+from holdfast.store.postgres.readers import LONG_ANSWER_S
 from holdfast.store.postgres.store import CONNECTIONS_MAX
 from tests.deploy import looking
 
@@ -33,7 +34,8 @@ def test_what_postgres_is_told_is_what_the_page_says() -> None:
     assert "| `idle_in_transaction_session_timeout` | 2 s |" in PAGE
     assert f"| `default_transaction_isolation` | {told['default_transaction_isolation']} |" in PAGE
     deadlines = f"{connections.CONNECT_S:.0f} s to connect, {connections.ANSWER_S:.0f} s to answer"
-    assert f"| deadlines | {deadlines} |" in PAGE
+    long = f"{LONG_ANSWER_S / 60:.0f} min for each answer to a check or an export"
+    assert f"| deadlines | {deadlines}; {long} |" in PAGE
     assert f"Up to {CONNECTIONS_MAX} for each node" in PAGE
     assert all(f"`{name}`" in PAGE for name in connections.PLANS)
     assert f"(`HOLDFAST_GRACEFUL_STOP_S`, {Settings(database='').graceful_stop_s})" in PAGE
