@@ -64,14 +64,13 @@ def _run(work: Callable[[Path], Coroutine[None, None, int]], keep: bool) -> int:
         failed = int(asyncio.run(work(directory)))
         return failed
     finally:
+        if not keep:
+            # Of a run that failed the logs stay; what the machines had on their disks is large, and no news.
+            gone = [it for it in directory.iterdir() if it.is_dir()] if failed else [directory]
+            for path in gone:
+                shutil.rmtree(path, ignore_errors=True)
         if keep or failed:
-            if not keep:
-                # What the machines had in their memory is large, and tells nothing that their logs do not.
-                for data in [*directory.glob("postgres-*"), *directory.glob("etcd-*")]:
-                    shutil.rmtree(data, ignore_errors=True)
             report.say(f"the logs are in {directory}")
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 async def _drill(directory: Path, chosen: list[Scenario], runs: list[Run]) -> int:

@@ -161,10 +161,10 @@ def _is_new_hold(b: Booking) -> bool:
         return False
     # One that was put back is as it was when it was new, but for the time that has passed.
     assert b.expires_at is not None
-    return b.seconds_left == whole_seconds(b.expires_at - b.created_at)
+    return b.seconds_left == _whole_seconds(b.expires_at - b.created_at)
 
 
-def whole_seconds(length: timedelta) -> int:
+def _whole_seconds(length: timedelta) -> int:
     """So many seconds, a begun one counted as whole."""
     return length.days * 86_400 + length.seconds + (length.microseconds > 0)
 
@@ -213,7 +213,7 @@ def _new_hold(
         round=0,
         offered_at=None,
         expires_at=expires_at,
-        seconds_left=whole_seconds(expires_at - created_at),
+        seconds_left=_whole_seconds(expires_at - created_at),
         confirmed_at=None,
         price=price,
         total=total_of(price, quantity),

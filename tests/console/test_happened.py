@@ -51,6 +51,17 @@ def test_a_pool_tells_its_story_with_the_reasons(salon: str, rita: Desk) -> None
     assert page.index("Cyd accepts") < page.index("Ann joins"), "the newest first"
 
 
+def test_a_round_is_told_with_its_quota(admin: Client, rita: Desk) -> None:
+    body = {"key": "yoga-rounds", "preset": "class_waitlist", "policy": {"cooldown": "0s"}}
+    admin.ask("POST", "/v1/pools", body | {"quotas": [{"key": "mats", "size": 1}]}, expect=201)
+    olga, ann = (admin.book("yoga-rounds", {"id": name.lower(), "name": name}) for name in ("Olga", "Ann"))
+    admin.act(olga["id"], "confirm")
+    admin.act(olga["id"], "cancel")
+    admin.act(ann["id"], "decline")
+    page = plain(rita.look("/console/happened?pool=yoga-rounds"))
+    assert "Round 2 begins (mats): everyone has had a turn." in page
+
+
 def test_one_may_look_for_some_of_it(salon: str, sam: Desk) -> None:
     offers = plain(sam.look(f"/console/happened?pool={salon}&topic=offers"))
     assert "Bea declines." in offers

@@ -102,7 +102,7 @@ def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
         """What is read now may be old when it is written."""
 
     async def lock_and_write(self: Writer, tx: Any, *args: Any) -> None:
-        await begin(tx._store, tx._connection, 10.0)
+        await begin(tx._store, tx._connection, sqlite._BUSY_S)
         await write(self, tx, *args)
 
     patch.setattr(sqlite.SqliteStore, "_begin", begin_nothing)

@@ -52,9 +52,7 @@ def book(work: Work, command: c.Book) -> Done | Refusal:
     quota = _quota_for(view, command)
     if isinstance(quota, Refusal):
         return quota
-    refused = _wrong_request(view, command, quota)
-    if not refused and command.opening is not None:
-        refused = _wrong_opening(view, command, quota)
+    refused = _wrong_request(view, command, quota) or _wrong_opening(view, command, quota)
     refused = refused or not_open_to(view.pool, command.by, work.now)
     if refused:
         return refused
@@ -120,7 +118,8 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
 
 
 def _wrong_opening(view: View, command: c.Book, quota: Quota) -> Refusal | None:
-    assert command.opening is not None
+    if command.opening is None:
+        return None
     opening = handed_back(view, command.opening, quota.key)
     if opening is None:
         return unknown("opening", command.opening)
@@ -245,7 +244,7 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
     work.emit(event, command.party)
     if confirmed:
         work.tell("confirmed", number)
-    elif view.pool.policy.hold_reminder:
+    else:
         work.remind(number)
     return Done(number)
 

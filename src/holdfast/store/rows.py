@@ -143,7 +143,7 @@ def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]
         state,
         place,
         arrival,
-        None if price is None else text(price),
+        optional_text(price),
         text(units) if units else "[]",
         created_at,
         expires_at,
