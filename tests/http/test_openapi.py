@@ -72,6 +72,10 @@ def names_there(admin: Client) -> dict[str, str]:
 SLOWLY = ["--request-timeout", str(PATIENCE_S), "--suppress-health-check", "too_slow"]
 
 
+# What it says when nothing but 401 and 403 came back from an operation.
+KEPT_OUT = "Authentication failed"
+
+
 def schemathesis(
     server: Server, client: Client, tmp_path: Path, document: Any, names: dict[str, str], *options: str
 ) -> Any:
@@ -114,7 +118,7 @@ def test_no_lie_in_the_document_and_no_server_error(
     options = ("--phases", phases, "--max-examples", "2")
     found = schemathesis(server, admin, tmp_path, document, names, *options, "--exclude-tag", "session")
     assert found.returncode == 0, found.stdout
-    assert "401" not in found.stdout
+    assert KEPT_OUT not in found.stdout
     # Who has a key has no session: these are asked by somebody who signed in, until they sign out.
     with server.client() as member:
         signed_in(admin, member)
@@ -134,6 +138,15 @@ def test_a_lie_would_be_found(server: Server, admin: Client, document: Any, tmp_
     found = schemathesis_of(server, admin, tmp_path, lying, *options)
     assert found.returncode == 1
     assert "open_size" in found.stdout
+
+
+def test_who_is_kept_out_would_be_noticed(server: Server, document: Any, tmp_path: Path) -> None:
+    """A negative control: a key that nobody gave out."""
+    paths = {"/v1/pools": {"get": document["paths"]["/v1/pools"]["get"]}}
+    with server.client("hf_nobody_gave_this_out") as stranger:
+        options = ("--phases", "fuzzing", "--max-examples", "3")
+        found = schemathesis(server, stranger, tmp_path, {**document, "paths": paths}, {}, *options)
+    assert KEPT_OUT in found.stdout
 
 
 def schemathesis_of(server: Server, admin: Client, tmp_path: Path, document: Any, *options: str) -> Any:
