@@ -42,7 +42,6 @@ class FaultyStore:
     def __init__(self, inner: Store, faults: Faults) -> None:
         self.inner = inner
         self.dialect = inner.dialect
-        self.is_elsewhere = inner.is_elsewhere
         self.faults = faults
         self.dead = False
 

@@ -13,7 +13,7 @@ from typing import Any
 from holdfast.cli.main import main
 from holdfast.store.base import Write
 from holdfast.store.postgres.store import PostgresTransaction
-from holdfast.store.sqlite.store import SqliteTransaction
+from holdfast.store.sqlite.transaction import SqliteTransaction
 
 _KIND = 3
 

@@ -170,8 +170,8 @@ class Engine:
         return bool(written)
 
     def _most(self, flight: Flight | None) -> int:
-        """How many jobs to take: half of all, when the other half is being written elsewhere."""
-        if flight is None or not self.store.is_elsewhere:
+        """How many jobs to take: half of all, when the other half is being written."""
+        if flight is None:
             return BATCH_MAX
         return min(BATCH_MAX, max(_HALVED, -(-self.lane.accepted // 2)))
 

@@ -70,6 +70,7 @@ def test_what_is_kept_in_memory_has_bounds_and_the_page_says_them() -> None:
         "pages/static.py",
         "store/postgres/bulk.py",
         "store/sqlite/bulk.py",
+        "store/sqlite/together.py",
     }
 
 

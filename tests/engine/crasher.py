@@ -17,7 +17,8 @@ from typing import Any
 
 from holdfast import Holdfast, granted
 from holdfast.store.postgres.store import PostgresTransaction
-from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.transaction import SqliteTransaction
 from tests.database import SECRET
 
 PARTIES = ("Ann", "Bea")
@@ -69,7 +70,7 @@ async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, 
         granted(await hf.booking(olga))
         granted(await hf.pool(pool))
         if not together:
-            SqliteStore._begin = begin_nothing  # type: ignore[method-assign]
+            SqliteTransaction._begin = begin_nothing  # type: ignore[method-assign]
         fate, begin = Fate(step, when), hf.store.begin
 
         async def begin_doomed(**how: Any) -> Any:
@@ -90,20 +91,20 @@ async def hold_ahead(url: str, pool: str, step: int, when: str) -> None:
         granted(await hf.book(pool, "Olga"))
         fate, ahead = Fate(step, when), hf.engine.batches_ahead
         kind: Any = SqliteTransaction if isinstance(hf.store, SqliteStore) else PostgresTransaction
-        for method in ("rows", "many", "commit") if kind is SqliteTransaction else ("finish",):
-            _make_steps(kind, method, fate)
+        _make_step(kind, "finish", fate)
+        if when == "within":
+            # After so many operations of the machine inside SQLite.
+            hf.store._writer.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), step)
         await asyncio.gather(*(hf.book(pool, party, idempotency_key=f"{pool} {party}") for party in PARTIES))
         assert hf.engine.batches_ahead == ahead + 1
         print("answered", flush=True)
 
 
-def _make_steps(kind: Any, method: str, fate: Fate) -> None:
+def _make_step(kind: Any, method: str, fate: Fate) -> None:
     call = getattr(kind, method)
 
     async def step(self: Any, *args: Any) -> Any:
-        return await fate.step(
-            f"{method} {args[0]}" if method in ("rows", "many") else method, call(self, *args)
-        )
+        return await fate.step(method, call(self, *args))
 
     setattr(kind, method, step)
 

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import Holdfast, Refusal
 from holdfast.store.postgres import store as postgres
-from holdfast.store.sqlite import store as sqlite
+from holdfast.store.sqlite import transaction as sqlite
 from holdfast.store.writer import Writer
 from tests.database import SECRET, START, ask, dialect_of, sqlite_file
 from tests.patience import PATIENCE_S
@@ -96,16 +96,16 @@ def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
     if dialect_of(url) == "postgres":
         _rewrite(patch, "postgres", "lock_pools", "FOR UPDATE SKIP LOCKED", "")
         return
-    begin, write = sqlite.SqliteStore._begin, Writer.write
+    begin, write = sqlite.SqliteTransaction._begin, Writer.write
 
-    async def begin_nothing(self: Any, writer: Any, patience_s: float) -> None:
+    async def begin_nothing(self: Any) -> None:
         """What is read now may be old when it is written."""
 
     async def lock_and_write(self: Writer, tx: Any, *args: Any) -> None:
-        await begin(tx._store, tx._connection, sqlite._BUSY_S)
+        await sqlite.patiently(lambda: begin(tx), sqlite.BUSY_S)
         await write(self, tx, *args)
 
-    patch.setattr(sqlite.SqliteStore, "_begin", begin_nothing)
+    patch.setattr(sqlite.SqliteTransaction, "_begin", begin_nothing)
     patch.setattr(Writer, "write", lock_and_write)
 
 

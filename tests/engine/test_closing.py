@@ -130,7 +130,7 @@ async def failing(url: str) -> AsyncIterator[tuple[Holdfast, Callable[[], None]]
 async def test_a_caller_who_left_a_failing_database_keeps_nobody_from_closing(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.store._BUSY_S", 0.2)
+    monkeypatch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.2)
     async with asyncio.timeout(LONG_S), failing(database_url) as (hf, fail):
         granted(await hf.create_pool("hall", **POOL))
         granted(await hf.pool("hall"))

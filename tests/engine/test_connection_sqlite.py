@@ -56,7 +56,7 @@ async def test_a_lock_from_outside_is_waited_for_while_reads_go_on(sqlite_url: s
 async def test_a_lock_that_stays_is_told_as_busy(
     sqlite_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores, "_BUSY_S", 0.2)
+    monkeypatch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.2)
     with file_locked_outside(sqlite_url):
         async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(Busy):

@@ -157,7 +157,7 @@ async def test_verify_follows_it_back_however_little_it_reads_at_a_time(
     people = await yoga(hf)
     granted(await hf.cancel(people["ann"]))
     granted(await hf.put_back(people["ann"]))
-    for where in ("sqlite.store", "postgres.readers"):
+    for where in ("sqlite.transaction", "postgres.readers"):
         monkeypatch.setattr(f"holdfast.store.{where}._PAGE", 1)
     await assert_verified(database_url)
     # The control: a replay that does not know who comes back forgets them when they end.

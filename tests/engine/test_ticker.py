@@ -286,7 +286,7 @@ async def test_the_ticker_outlives_a_database_that_goes_away(
 
 async def outlive_a_lock(url: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.store.sqlite.store._BUSY_S", 0.1)
+        patch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.1)
         async with by_hand(url) as (hf, clock):
             ann = await hold(hf, "chair")
             with file_locked_outside(url):

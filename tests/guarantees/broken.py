@@ -26,8 +26,9 @@ from holdfast.store.postgres import connections
 from holdfast.store.postgres import store as postgres
 from holdfast.store.postgres.readers import PostgresReader, PostgresSnapshot
 from holdfast.store.postgres.store import PostgresTransaction
-from holdfast.store.sqlite import store as sqlite
-from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
+from holdfast.store.sqlite import transaction as sqlite
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.transaction import SqliteTransaction
 from holdfast.ticker import Ticker
 from holdfast.verify.replay import Replay
 from tests.guarantees.kill_points import kill_points
@@ -52,14 +53,14 @@ def set_clock() -> None:
 
 def full_disk() -> None:
     """SQLite finds no more room than it has."""
-    begin = SqliteStore._begin
+    prepare = SqliteStore._prepare
 
-    async def begin_full(self: SqliteStore, writer: sqlite3.Connection, patience_s: float) -> None:
+    def prepare_full(self: SqliteStore, writer: sqlite3.Connection) -> None:
+        prepare(self, writer)
         room = writer.execute("PRAGMA page_count").fetchone()[0] if on("full disk") else 1 << 30
         writer.execute(f"PRAGMA max_page_count = {room}")
-        await begin(self, writer, patience_s)
 
-    SqliteStore._begin = begin_full  # type: ignore[method-assign]
+    SqliteStore._prepare = prepare_full  # type: ignore[method-assign]
 
 
 def short_deadline() -> None:
@@ -112,7 +113,7 @@ def scope() -> None:
 
     def anybodys(fetch: Any, connection: Any, name: str, values: Any) -> Any:
         query = re.sub(r"\b(\w+\.)?org = (\?\d)", r"\2 = \2", sqlite.QUERIES[name])
-        return connection.execute(query, [sqlite._plain(value) for value in values]).fetchall()
+        return connection.execute(query, [sqlite.plain(value) for value in values]).fetchall()
 
     def unscoped(name: str) -> str:
         return re.sub(r"\b(\w+\.)?org = (\$\d)", r"\2::text = \2::text", postgres.QUERIES[name])
@@ -124,7 +125,7 @@ def scope() -> None:
     async def anybodys_at_one_moment(_: Any, self: PostgresSnapshot, name: str, *values: Any) -> Any:
         return await self._connection.fetch(unscoped(name), *values)
 
-    instead(sqlite, "_fetch", "no scope", anybodys)
+    instead(sqlite, "fetch", "no scope", anybodys)
     instead(PostgresReader, "rows", "no scope", anybodys_elsewhere)
     instead(PostgresSnapshot, "rows", "no scope", anybodys_at_one_moment)
 

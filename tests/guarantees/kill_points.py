@@ -10,7 +10,8 @@ from typing import Any
 from holdfast.batch import Batch
 from holdfast.core import commands as c
 from holdfast.store.postgres.store import PostgresStore, PostgresTransaction
-from holdfast.store.sqlite.store import SqliteStore, SqliteTransaction
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.transaction import SqliteTransaction
 from tests.guarantees.switches import PLACE, on
 
 # Whether this is about what somebody asked for: timers and messages are written beside it.

@@ -75,7 +75,7 @@ async def test_bookings_and_the_line_are_handed_out(hf: Holdfast) -> None:
 async def test_while_a_long_list_is_handed_out_others_are_answered(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for where in ("sqlite.store", "postgres.readers"):
+    for where in ("sqlite.transaction", "postgres.readers"):
         monkeypatch.setattr(f"holdfast.store.{where}._PAGE", 2)
     made = [granted(await hf.book("yoga", f"party {n}")) for n in range(12)]
     turns = 0

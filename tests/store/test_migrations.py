@@ -203,7 +203,8 @@ async def test_whoever_waits_for_a_migration_waits_longer_than_for_a_command(
 ) -> None:
     """It may write whole tables anew."""
     url = f"sqlite:///{tmp_path}/shared.db"
-    monkeypatch.setattr(sqlite_store, "_BUSY_S", 0.05)
+    monkeypatch.setattr(sqlite_store, "BUSY_S", 0.05)
+    monkeypatch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.05)
     with closing(sqlite3.connect(sqlite_file(url), isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")

@@ -80,8 +80,6 @@ class Store(Protocol):
     """A database."""
 
     dialect: str
-    is_elsewhere: bool
-    """Whether it works in a process of its own, and so beside ours."""
 
     async def open(self) -> None:
         """Connect. Raises Unavailable."""

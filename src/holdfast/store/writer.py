@@ -108,7 +108,11 @@ class Writer:
 
     def plain_writes(self, pools: Sequence[Loaded]) -> list[Write]:
         """The bulk statements, in their order."""
-        writes = [
+        return [write for write in self.all_writes(pools) if write.rows]
+
+    def all_writes(self, pools: Sequence[Loaded]) -> list[Write]:
+        """The same, and those that have nothing to write."""
+        return [
             *self._booking_writes(pools),
             *self._offer_writes(pools),
             *self._unit_writes(pools),
@@ -118,7 +122,6 @@ class Writer:
             Write("insert_requests", [(*request, self.now) for request in self.requests]),
             Write("notify", self._news(pools)),
         ]
-        return [write for write in writes if write.rows]
 
     async def _insert_pool(self, tx: Transaction, loaded: Loaded) -> None:
         view, pool = loaded.view, loaded.view.pool

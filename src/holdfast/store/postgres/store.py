@@ -213,7 +213,6 @@ class PostgresTransaction:
 
 class PostgresStore:
     dialect = "postgres"
-    is_elsewhere = True
 
     def __init__(self, url: str) -> None:
         self._url = url

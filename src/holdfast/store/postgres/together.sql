@@ -1,5 +1,5 @@
--- Several bulk statements in one, which is a transaction of its own: one way to the server and back. Only
--- PostgreSQL needs this, for SQLite is no journey away. The pieces are put together in bulk.py.
+-- Several bulk statements in one, which is a transaction of its own: one way to the server and back. The pieces
+-- are put together in bulk.py.
 
 -- part: together
 -- The pools are locked in the order of their ids; one that is locked from outside counts as changed.

@@ -1,7 +1,7 @@
 """SQLite: WAL, synchronous=FULL, one writer.
 
-Statements run on the event loop's own thread, for they take microseconds; only COMMIT, which waits for
-the disk, runs in another. Reads use a connection of their own: the writer's sees uncommitted rows.
+Reads use a connection of their own: the writer's sees uncommitted rows. What runs in which thread is said in
+`transaction`.
 """
 
 from __future__ import annotations
@@ -9,24 +9,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from holdfast.errors import Busy, Closing, SchemaUnknown, Unavailable
-from holdfast.store.base import News, Row, Seen, Write, still_so
+from holdfast.errors import Closing, SchemaUnknown, Unavailable
+from holdfast.store.base import News
 from holdfast.store.queries import load_migrations
-from holdfast.store.rows import text
-from holdfast.store.sqlite.bulk import QUERIES, inserting
+from holdfast.store.sqlite.bulk import QUERIES
+from holdfast.store.sqlite.together import preparations
+from holdfast.store.sqlite.transaction import (
+    BUSY_S,
+    SqliteReader,
+    SqliteSnapshot,
+    SqliteTransaction,
+    patiently,
+)
 
 log = logging.getLogger("holdfast")
 
-_BUSY_S: Final = 10.0
 _MIGRATING_S: Final = 600.0  # whole tables may be written anew
 _LOOK_S: Final = 0.2
-_PAGE: Final = 1_000
 # To connect takes a thousand times as long as to look.
 _SNAPSHOTS_KEPT: Final = 4
 # Each connection keeps pages of its own until it has so many KiB of them, on top of what the system keeps.
@@ -34,132 +39,8 @@ _WRITER_CACHE: Final = 16_384
 _READER_CACHE: Final = 4_096
 
 
-def _plain(value: Any) -> Any:
-    return text(value) if isinstance(value, list | tuple) else value
-
-
-def _fetch(connection: sqlite3.Connection, name: str, values: Sequence[Any]) -> list[Row]:
-    try:
-        return connection.execute(QUERIES[name], [_plain(value) for value in values]).fetchall()
-    except sqlite3.OperationalError as error:
-        raise Unavailable(f"SQLite: {error}") from error
-
-
-def _fetch_each(connection: sqlite3.Connection, name: str, keys: Sequence[Row]) -> list[Row]:
-    query, found = QUERIES[name], []
-    try:
-        if "json_each(?2)" in query:
-            # Those that begin alike are looked up by one statement.
-            for first, seconds in _by_first(keys).items():
-                found += connection.execute(query, (first, text(seconds))).fetchall()
-            return found
-        for key in keys:
-            found += connection.execute(query, key).fetchall()
-    except sqlite3.OperationalError as error:
-        raise Unavailable(f"SQLite: {error}") from error
-    return found
-
-
-def _by_first(keys: Sequence[Row]) -> dict[Any, list[Any]]:
-    found: dict[Any, list[Any]] = {}
-    for first, second in keys:
-        found.setdefault(first, []).append(second)
-    return found
-
-
-class SqliteReader:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        return _fetch(self._connection, name, values)
-
-    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return _fetch_each(self._connection, name, keys)
-
-
-class SqliteSnapshot(SqliteReader):
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
-        self.streamed = False
-
-    async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
-        self.streamed = True
-        try:
-            cursor = self._connection.execute(QUERIES[name], [_plain(value) for value in values])
-            while page := cursor.fetchmany(_PAGE):
-                yield page
-                # A long look must not stop whoever else runs on this event loop.
-                await asyncio.sleep(0)
-        except sqlite3.OperationalError as error:
-            raise Unavailable(f"SQLite: {error}") from error
-
-
-class SqliteTransaction:
-    def __init__(self, store: SqliteStore, connection: sqlite3.Connection) -> None:
-        self._store = store
-        self._connection = connection
-        self._open = True
-
-    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        return _fetch(self._connection, name, values)
-
-    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return _fetch_each(self._connection, name, keys)
-
-    async def run(self, name: str, *values: Any) -> None:
-        _fetch(self._connection, name, values)
-
-    async def many(self, name: str, rows: Sequence[Row]) -> int:
-        try:
-            if (insert := inserting(name)) is not None:
-                for statement, values in insert.chunks(rows):
-                    self._connection.execute(statement, values)
-                return len(rows)
-            return self._connection.executemany(QUERIES[name], rows).rowcount
-        except sqlite3.OperationalError as error:
-            raise Unavailable(f"SQLite: {error}") from error
-
-    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
-        if not await still_so(self, seen):
-            return False
-        for name, rows, exact in writes:
-            if await self.many(name, rows) != len(rows) and exact:
-                return False
-        await self.commit()
-        return True
-
-    async def commit(self) -> None:
-        done = self._store.committer.submit(self._connection.execute, "COMMIT")
-        try:
-            await asyncio.shield(asyncio.wrap_future(done))
-        except asyncio.CancelledError:
-            # The caller goes away, the disk goes on: nobody may begin before it is done.
-            wait([done])
-            raise
-        except sqlite3.OperationalError as error:
-            # A full disk or a lock: SQLite has not committed, and says so.
-            await self.rollback()
-            raise Unavailable(f"SQLite: {error}") from error
-        self._end()
-
-    async def rollback(self) -> None:
-        # After some errors, such as a full disk, SQLite has rolled back by itself.
-        try:
-            if self._open and self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-        finally:
-            self._end()
-
-    def _end(self) -> None:
-        if self._open:
-            self._open = False
-            self._store.writer_free.release()
-
-
 class SqliteStore:
     dialect = "sqlite"
-    is_elsewhere = False
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -170,6 +51,7 @@ class SqliteStore:
         self._snapshots: list[sqlite3.Connection] = []
         self._woken: list[Callable[[], None]] = []
         self._looking: asyncio.Task[None] | None = None
+        self._prepared = False
         self._closed = False
 
     async def open(self) -> None:
@@ -182,7 +64,7 @@ class SqliteStore:
     def _look_first(self) -> None:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
         try:
-            with closing(sqlite3.connect(self._path, timeout=_BUSY_S)) as connection:
+            with closing(sqlite3.connect(self._path, timeout=BUSY_S)) as connection:
                 version_of(connection)
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
@@ -194,7 +76,7 @@ class SqliteStore:
             try:
                 return self._connect()
             except Unavailable as error:
-                if "locked" not in str(error) or waited >= _BUSY_S:
+                if "locked" not in str(error) or waited >= BUSY_S:
                     raise
             await asyncio.sleep(0.01)
             waited += 0.01
@@ -207,7 +89,7 @@ class SqliteStore:
                 isolation_level=None,
                 check_same_thread=False,
                 cached_statements=256,
-                timeout=_BUSY_S,
+                timeout=BUSY_S,
             )
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(QUERIES["durable_commits"])
@@ -246,31 +128,26 @@ class SqliteStore:
         try:
             if self._closed:
                 raise Closing("Holdfast is closed")
-            await self._begin(self._writer, _BUSY_S)
+            self._prepare(self._writer)
         except BaseException:
             self.writer_free.release()
             raise
-        return SqliteTransaction(self, self._writer)
+        return SqliteTransaction(self._writer, self.committer, self.writer_free.release)
 
-    async def _begin(self, writer: sqlite3.Connection, patience_s: float) -> None:
-        # Another process may be writing: we ask again.
-        waited, pause = 0.0, 0.0005
-        while True:
+    def _prepare(self, writer: sqlite3.Connection) -> None:
+        """Make what writes together: once, and not before there are tables to write to."""
+        if not self._prepared:
             try:
-                writer.execute("BEGIN IMMEDIATE")
-                return
+                for statement in preparations():
+                    writer.execute(statement)
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise Unavailable(f"SQLite: {error}") from error
-                if waited >= patience_s:
-                    raise Busy("SQLite: another process has held the database for too long") from error
-            await asyncio.sleep(pause)
-            waited, pause = waited + pause, min(pause * 2, 0.02)
+                raise Unavailable(f"SQLite: {error}") from error
+            self._prepared = True
 
     async def wipe(self) -> None:
         """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
         waited = 0.0
-        while waited < _BUSY_S:
+        while waited < BUSY_S:
             async with self.writer_free:
                 if await self._emptied():
                     return
@@ -335,7 +212,7 @@ class SqliteStore:
         applied = []
         # Several processes may start at once: one migrates, the others wait and find it done. It is all one
         # transaction, so that whoever is killed in the middle leaves what was there.
-        await self._begin(self._writer, _MIGRATING_S)
+        await patiently(self._begin_to_migrate, _MIGRATING_S)
         try:
             done = version_of(self._writer)
             for number, name, migration in load_migrations(self.dialect):
@@ -351,6 +228,10 @@ class SqliteStore:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
         return applied
+
+    async def _begin_to_migrate(self) -> None:
+        assert self._writer is not None
+        self._writer.execute("BEGIN IMMEDIATE")
 
     async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
         """SQLite tells no other process of a change, so we look, often and cheaply, whether there was one."""

@@ -1,0 +1,202 @@
+"""Reads and writing transactions of SQLite, on connections that the store opens.
+
+Statements run on the event loop's own thread, for they take microseconds. What waits for the disk runs in
+another: COMMIT, and a whole batch that is written at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import Executor, wait
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+from holdfast.errors import Busy, Unavailable
+from holdfast.store.base import Row, Seen, Write, still_so
+from holdfast.store.rows import text
+from holdfast.store.sqlite.bulk import QUERIES, inserting
+from holdfast.store.sqlite.together import OVERTAKEN, together
+
+BUSY_S: Final = 10.0
+_BEGUN_S: Final = 0.01
+_PAGE: Final = 1_000
+
+T = TypeVar("T")
+
+
+def plain(value: Any) -> Any:
+    return text(value) if isinstance(value, list | tuple) else value
+
+
+def fetch(connection: sqlite3.Connection, name: str, values: Sequence[Any]) -> list[Row]:
+    try:
+        return connection.execute(QUERIES[name], [plain(value) for value in values]).fetchall()
+    except sqlite3.OperationalError as error:
+        raise Unavailable(f"SQLite: {error}") from error
+
+
+def fetch_each(connection: sqlite3.Connection, name: str, keys: Sequence[Row]) -> list[Row]:
+    query, found = QUERIES[name], []
+    try:
+        if "json_each(?2)" in query:
+            # Those that begin alike are looked up by one statement.
+            for first, seconds in _by_first(keys).items():
+                found += connection.execute(query, (first, text(seconds))).fetchall()
+            return found
+        for key in keys:
+            found += connection.execute(query, key).fetchall()
+    except sqlite3.OperationalError as error:
+        raise Unavailable(f"SQLite: {error}") from error
+    return found
+
+
+def _by_first(keys: Sequence[Row]) -> dict[Any, list[Any]]:
+    found: dict[Any, list[Any]] = {}
+    for first, second in keys:
+        found.setdefault(first, []).append(second)
+    return found
+
+
+async def patiently(ask: Callable[[], Awaitable[T]], patience_s: float) -> T:
+    """Ask again as long as another process is writing. To wait inside SQLite would stop the event loop."""
+    waited, pause = 0.0, 0.0005
+    while True:
+        try:
+            return await ask()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise Unavailable(f"SQLite: {error}") from error
+            if waited >= patience_s:
+                raise Busy("SQLite: another process has held the database for too long") from error
+        await asyncio.sleep(pause)
+        waited, pause = waited + pause, min(pause * 2, 0.02)
+
+
+class SqliteReader:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        return fetch(self._connection, name, values)
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        return fetch_each(self._connection, name, keys)
+
+
+class SqliteSnapshot(SqliteReader):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.streamed = False
+
+    async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
+        self.streamed = True
+        try:
+            cursor = self._connection.execute(QUERIES[name], [plain(value) for value in values])
+            while page := cursor.fetchmany(_PAGE):
+                yield page
+                # A long look must not stop whoever else runs on this event loop.
+                await asyncio.sleep(0)
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"SQLite: {error}") from error
+
+
+class SqliteTransaction:
+    """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`."""
+
+    def __init__(self, connection: sqlite3.Connection, thread: Executor, free: Callable[[], None]) -> None:
+        self._connection = connection
+        self._thread = thread
+        self._free = free
+        self._open = True
+        self._begun = False
+
+    async def begin(self) -> None:
+        """Begin when the first statement comes: what is finished at once needs no beginning."""
+        if not self._begun:
+            await patiently(self._begin, BUSY_S)
+            self._begun = True
+
+    async def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
+        await self.begin()
+        return fetch(self._connection, name, values)
+
+    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
+        await self.begin()
+        return fetch_each(self._connection, name, keys)
+
+    async def run(self, name: str, *values: Any) -> None:
+        await self.rows(name, *values)
+
+    async def many(self, name: str, rows: Sequence[Row]) -> int:
+        await self.begin()
+        try:
+            if (insert := inserting(name)) is not None:
+                for statement, values in insert.chunks(rows):
+                    self._connection.execute(statement, values)
+                return len(rows)
+            return self._connection.executemany(QUERIES[name], rows).rowcount
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"SQLite: {error}") from error
+
+    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+        assert not self._begun
+        if not writes:
+            so = await still_so(self, seen)
+            await self.rollback()
+            return so
+        statement, values = together(seen, writes)
+        try:
+            await patiently(lambda: self._elsewhere(statement, values), BUSY_S)
+        except sqlite3.IntegrityError as error:
+            if str(error) == OVERTAKEN:
+                return False
+            raise
+        self._end()
+        return True
+
+    async def commit(self) -> None:
+        try:
+            if self._begun:
+                await self._elsewhere("COMMIT")
+        except sqlite3.OperationalError as error:
+            # A full disk or a lock: SQLite has not committed, and says so.
+            await self.rollback()
+            raise Unavailable(f"SQLite: {error}") from error
+        self._end()
+
+    async def _elsewhere(self, statement: str, values: Sequence[Any] = ()) -> None:
+        begun = Lock()
+        begun.acquire()
+
+        def work() -> None:
+            begun.release()
+            self._connection.execute(statement, values)
+
+        done = self._thread.submit(work)
+        # Threads take turns by Python's lock, and while this one is busy the other would get it late. So it
+        # goes first: soon SQLite is at work, which needs the lock no more.
+        begun.acquire(timeout=_BEGUN_S)
+        try:
+            await asyncio.shield(asyncio.wrap_future(done))
+        except asyncio.CancelledError:
+            # The caller goes away, the disk goes on: nobody may begin before it is done.
+            wait([done])
+            raise
+
+    async def rollback(self) -> None:
+        # After some errors, such as a full disk, SQLite has rolled back by itself.
+        try:
+            if self._open and self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        if self._open:
+            self._open = False
+            self._free()

@@ -1,0 +1,135 @@
+"""A batch that is written at once: all of it arrives as it is, or nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import pytest
+
+from holdfast import Holdfast, granted
+from holdfast.ids import booking_number, pool_number
+from holdfast.store.base import Seen, Write
+from holdfast.store.blocks import LATE, counting_newcomers
+from holdfast.store.rows import text
+from holdfast.store.sqlite.together import EXACTLY
+from holdfast.store.writer import Writer
+from tests.database import SECRET, START, ask
+
+DIGEST: Final = bytes(range(32))
+ODD: Final = (
+    'she said "no"',
+    "back\\slash and /",
+    "two\nlines\tand a tab",
+    "é ß 漢字 🎟 \u202e",
+    '{"json": [1, null, "two"]}',
+    "NULL",
+    "{}",
+    "[]",
+    "it's; -- 'quoted'",
+    "\x1e between \x1d",
+    "$[0]",
+)
+
+
+@pytest.fixture
+async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 9}))
+        granted(await hf.book("hall", "Olga"))
+        yield hf
+
+
+async def seen_of(hf: Holdfast, **more: Any) -> Seen:
+    """The pool's log as it ends now."""
+    pool_id = pool_number(granted(await hf.pool("hall")).id)
+    assert pool_id is not None
+    (row,) = await hf.store.reader().rows("lock_pools", [pool_id])
+    return Seen({pool_id: bytes(row[12])}, **more)
+
+
+def request(key: str, answer: str = "refusal {}") -> tuple[Any, ...]:
+    return ("default", key, DIGEST, answer, START)
+
+
+async def keys(url: str) -> set[str]:
+    return {row[0] for row in await ask(url, "SELECT key FROM requests")}
+
+
+async def finish(hf: Holdfast, seen: Seen, *writes: Write) -> bool:
+    tx = await hf.store.begin()
+    try:
+        return await tx.finish(seen, writes)
+    finally:
+        await tx.rollback()
+
+
+def test_sqlite_knows_all_that_a_batch_may_write() -> None:
+    """In its order: who leaves a place goes before who takes it."""
+    at_the_end = counting_newcomers([(1, [1], 0), (2, [1], LATE)])
+    known = [(name, exact) for name, _, exact in [*Writer().all_writes([]), *at_the_end]]
+    assert list(EXACTLY.items()) == known
+
+
+async def test_every_value_arrives_as_it_is(hf: Holdfast, database_url: str) -> None:
+    rows = [request(key, f"refusal {text(key)}") for key in ODD]
+    assert await finish(hf, await seen_of(hf), Write("insert_requests", rows))
+    found = await ask(database_url, "SELECT org, key, digest, answer, created_at FROM requests")
+    assert {(*row[:2], bytes(row[2]), *row[3:]) for row in found} == set(rows)
+
+
+async def test_each_hash_stands_in_its_own_row(hf: Holdfast, database_url: str) -> None:
+    seen = await seen_of(hf)
+    (pool_id,) = seen.hashes
+    rows = [
+        (pool_id, seq, START, "Held", None if seq % 2 else seq, "party", "{}", bytes([seq]) * 32, DIGEST)
+        for seq in range(10, 60)
+    ]
+    assert await finish(hf, seen, Write("insert_log", rows))
+    query = (
+        "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM log WHERE seq >= 10 ORDER BY seq"
+    )
+    found = await ask(database_url, query)
+    assert [(*row[:7], bytes(row[7]), bytes(row[8])) for row in found] == rows
+
+
+async def test_nothing_is_written_on_a_log_that_ends_otherwise(hf: Holdfast, database_url: str) -> None:
+    seen = await seen_of(hf)
+    granted(await hf.book("hall", "Ann"))
+    assert not await finish(hf, seen, Write("insert_requests", [request("late")]))
+    assert await keys(database_url) == set()
+    assert await finish(hf, await seen_of(hf), Write("insert_requests", [request("in time")]))
+    assert await keys(database_url) == {"in time"}
+
+
+@pytest.mark.parametrize(("parties", "live"), [(("Olga", "Ann"), 0), (("Ann",), 1), (("Olga",), 2)])
+async def test_nothing_is_written_if_somebody_has_another_number_of_bookings(
+    hf: Holdfast, database_url: str, parties: tuple[str, ...], live: int
+) -> None:
+    (pool_id,) = (await seen_of(hf)).hashes
+    asked = [(pool_id, party) for party in parties]
+    seen = await seen_of(hf, parties=asked, live=live)
+    assert not await finish(hf, seen, Write("insert_requests", [request("wrong")]))
+    seen = seen._replace(live=int("Olga" in parties))
+    assert await finish(hf, seen, Write("insert_requests", [request("right")]))
+    assert await keys(database_url) == {"right"}
+
+
+async def test_nothing_is_written_if_a_row_that_must_be_there_is_not(hf: Holdfast, database_url: str) -> None:
+    (olga,) = granted(await hf.bookings("hall"))
+    named = booking_number(olga.id)
+    assert named is not None
+    seen = await seen_of(hf)
+    details = [(*named, "{}", "{}", None), (named[0], 99, "{}", "{}", None)]
+    writes = (Write("insert_requests", [request("one")]), Write("change_details", details, exact=True))
+    assert not await finish(hf, seen, *writes)
+    assert await keys(database_url) == set()
+    assert granted(await hf.booking(olga.id)).party.id == "Olga"
+
+
+async def test_a_row_that_may_not_be_takes_all_others_along(hf: Holdfast, database_url: str) -> None:
+    rows = [request("one"), request("two"), request("one")]
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        await finish(hf, await seen_of(hf), Write("insert_requests", rows))
+    assert await keys(database_url) == set()
+    granted(await hf.book("hall", "Ann"))
