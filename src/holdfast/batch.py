@@ -39,7 +39,7 @@ from holdfast.store.base import Reader, Store, Transaction, still_so
 from holdfast.store.blocks import entered_with
 from holdfast.store.loaded import Loaded, Memory, entered_unless_looked_at
 from holdfast.store.loader import Loader
-from holdfast.store.writer import GENESIS, Request, Writer
+from holdfast.store.writer import GENESIS, Writer
 
 log = logging.getLogger("holdfast")
 
@@ -258,7 +258,7 @@ class Batch:
         self.answers.append((job, answer))
         if job.key is not None and not job.dry_run:
             self._kept[job.org, job.key] = (job.digest, answer)
-            self.writer.requests.append(Request(job.org, job.key, job.digest, encode_answer(answer)))
+            self.writer.requests.append((job.org, job.key, job.digest, encode_answer(answer)))
 
     # Ahead ------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from copy import copy
@@ -80,7 +79,7 @@ class Door:
         rehearsal = copy(self)
         rehearsal._rehearses, rehearsal.store = True, cast(Store, _ToRead(self.store))
         try:
-            return cast(Outcome | Refusal, await ask(rehearsal))
+            return cast("Outcome | Refusal", await ask(rehearsal))
         except NotRehearsed as error:
             return Refusal("not_possible", f"{error}.")
 
@@ -105,7 +104,7 @@ class Door:
         key = None if dry_run else key
         if key is not None:
             digest = digest or digest_of(pool_id, command)
-        loop = asyncio.get_running_loop()
+        loop = self.engine.loop
         future, give_up_at = loop.create_future(), loop.time() + _GIVE_UP_S
         job = Job(pool_id, command, future, self.org, key, digest or b"", dry_run, source, give_up_at)
         self.engine.lane.submit(job)
@@ -153,7 +152,7 @@ class Door:
         named = await self._key(booking)
         if isinstance(named, Refusal):
             return named
-        return cast(Booking | Refusal, await self.submit(named[0], make(named[1]), key))
+        return cast("Booking | Refusal", await self.submit(named[0], make(named[1]), key))
 
     async def _key(self, booking: str) -> tuple[int, int] | Refusal:
         """The (pool, number) of a booking of this org's."""
@@ -175,7 +174,7 @@ class Door:
         if found is None or not await self._is_ours(found[0]):
             return Refusal("unknown", "This link is not one of ours, or not whole.", "token")
         pool_id, number, seq = found
-        return cast(Booking | Refusal, await self.submit(pool_id, make(number, seq), key))
+        return cast("Booking | Refusal", await self.submit(pool_id, make(number, seq), key))
 
     async def _read(
         self, pool: str, read: Callable[[int], Awaitable[T]], *, after: int = 0, limit: int = 1

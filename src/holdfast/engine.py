@@ -65,11 +65,12 @@ class Engine:
         self._on_due = on_due
         self._look_up = 0
         self._wary = 0
-        # Whether the database was not to be had, the last time.
-        self._away = False
+        self._away = False  # whether the database was not to be had, the last time
         self._task: asyncio.Task[None] | None = None
+        self.loop: asyncio.AbstractEventLoop  # to ask which one runs is a call of the system
 
     def start(self) -> None:
+        self.loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(self._run(), name="holdfast-lane")
 
     async def close(self) -> None:
@@ -293,7 +294,7 @@ class Engine:
 
     async def _settled(self, batch: Batch) -> bool | None:
         entries = batch.writer.last_entries
-        keys = [(request.org, request.key) for request in batch.writer.requests]
+        keys = [request[:2] for request in batch.writer.requests]
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + _SETTLE_S
         while loop.time() < give_up_at:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from operator import is_, itemgetter
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -113,10 +114,13 @@ _ABSENT: Final = object()
 
 def said(command: c.Command) -> None:
     """Check the words, numbers and flags of a command, whichever of them it has."""
-    for at, name, default in _checked(type(command).__name__):
-        value = command[at]
+    names, values_of, defaults = _checked(type(command).__name__)
+    values = values_of(command)
+    if all(map(is_, values, defaults)):
+        # None was said at all, as mostly.
+        return
+    for name, value, default in zip(names, values, defaults, strict=True):
         if value is default:
-            # Not said at all, as most of them are.
             continue
         if name in _FLAGS:
             flag(value, name)
@@ -127,15 +131,14 @@ def said(command: c.Command) -> None:
 
 
 @cache
-def _checked(name: str) -> tuple[tuple[int, str, object], ...]:
-    """Which fields of a command are checked, where they stand in it, and what is there if it was not said."""
+def _checked(name: str) -> tuple[Sequence[str], Callable[[c.Command], Sequence[Any]], Sequence[object]]:
+    """Which fields of a command are checked, how to get them, and what is there if they were not said."""
     kind = getattr(c, name)
     known = (*_TEXTS, *_FLAGS, *_WORDS, *_NUMBERS)
-    return tuple(
-        (at, name, kind._field_defaults.get(name, _ABSENT))
-        for at, name in enumerate(kind._fields)
-        if name in known
-    )
+    names = [name for name in kind._fields if name in known]
+    at = [kind._fields.index(name) for name in names]
+    values_of = itemgetter(*at) if len(at) > 1 else lambda command: [command[it] for it in at]
+    return names, values_of, [kind._field_defaults.get(name, _ABSENT) for name in names]
 
 
 def instant(value: object, field: str) -> Instant | None:

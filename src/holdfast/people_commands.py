@@ -56,7 +56,7 @@ class PeopleCommands(Door):
             )
         except inputs.Bad as bad:
             return bad.refusal
-        return cast(Booking | Refusal, await self.submit(pool_id, command, idempotency_key, source=source))
+        return cast("Booking | Refusal", await self.submit(pool_id, command, idempotency_key, source=source))
 
     async def confirm(
         self, booking: str, *, by: str = "party", idempotency_key: str | None = None

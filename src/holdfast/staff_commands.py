@@ -57,7 +57,9 @@ class StaffCommands(Door):
         pool = Pool(id=ids.new_pool_id(), org=self.org, key=key, policy=rules, **{"title": key, **made})
         command = c.CreatePool(pool, tuple(listed), by)
         digest = digest_of(0, c.CreatePool(_unnamed(pool), tuple(listed), by))
-        return cast(PoolState | Refusal, await self.submit(pool.id, command, idempotency_key, digest=digest))
+        return cast(
+            "PoolState | Refusal", await self.submit(pool.id, command, idempotency_key, digest=digest)
+        )
 
     async def change_pool(
         self,
@@ -92,7 +94,7 @@ class StaffCommands(Door):
             return bad.refusal
         command = c.ChangePool(made, dict(sizes or {}), allow_demotion, why, by)
         answer = await self.submit(pool_id, command, idempotency_key, dry_run=dry_run)
-        return cast(PoolState | Outcome | Refusal, answer)
+        return cast("PoolState | Outcome | Refusal", answer)
 
     async def add_units(
         self,
@@ -112,14 +114,14 @@ class StaffCommands(Door):
         except inputs.Bad as bad:
             return bad.refusal
         command = c.AddUnits(tuple(listed), by)
-        return cast(PoolState | Refusal, await self.submit(pool_id, command, idempotency_key))
+        return cast("PoolState | Refusal", await self.submit(pool_id, command, idempotency_key))
 
     async def close_unit(
         self, pool: str, label: str, *, by: str = "staff", idempotency_key: str | None = None
     ) -> PoolState | Refusal:
         """Take a free unit away."""
         answer = await self._on_pool(pool, c.CloseUnit(label, by), idempotency_key)
-        return cast(PoolState | Refusal, answer)
+        return cast("PoolState | Refusal", answer)
 
     async def resolve(
         self,
@@ -132,7 +134,7 @@ class StaffCommands(Door):
     ) -> PoolState | Refusal:
         """Decide on a handed-back opening: offer it "again", leave it "free", or "close" it."""
         answer = await self._on_pool(pool, c.Resolve(opening, action, by), idempotency_key)
-        return cast(PoolState | Refusal, answer)
+        return cast("PoolState | Refusal", answer)
 
     async def fill(
         self,
@@ -143,7 +145,7 @@ class StaffCommands(Door):
         idempotency_key: str | None = None,
     ) -> Outcome | Refusal:
         """Give free room to the line; normally it happens by itself."""
-        return cast(Outcome | Refusal, await self._on_pool(pool, c.Fill(steps, by), idempotency_key))
+        return cast("Outcome | Refusal", await self._on_pool(pool, c.Fill(steps, by), idempotency_key))
 
     async def offer(
         self,

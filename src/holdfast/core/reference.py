@@ -21,10 +21,17 @@ _TURNS: Final = (0x85EBCA6B, 0x2545F4914, 0x27D4EB2F1, 0x165667B19)
 def reference(pool_id: int, number: int) -> str:
     """The reference of a pool's booking with this number."""
     left, right = divmod(number % (_HALF * _HALF), _HALF)
-    for key in _keys(pool_id):
-        # The same as `_mix`, said here because every booking passes by.
-        mixed = (right * _SPREAD + key) & _MASK
-        left, right = right, (left + (mixed ^ (mixed >> 17))) % _HALF
+    first, second, third, fourth = _keys(pool_id)
+    # Four turns, in which left and right change places. The same as `_mix`, said here because every booking
+    # passes by.
+    mixed = (right * _SPREAD + first) & _MASK
+    left = (left + (mixed ^ (mixed >> 17))) % _HALF
+    mixed = (left * _SPREAD + second) & _MASK
+    right = (right + (mixed ^ (mixed >> 17))) % _HALF
+    mixed = (right * _SPREAD + third) & _MASK
+    left = (left + (mixed ^ (mixed >> 17))) % _HALF
+    mixed = (left * _SPREAD + fourth) & _MASK
+    right = (right + (mixed ^ (mixed >> 17))) % _HALF
     return _TRIPLES[left] + _TRIPLES[right]
 
 

@@ -8,7 +8,7 @@ then the decisions are thrown away and made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,14 +44,14 @@ class Ahead:
         hashes = {pool_id: loaded.seen_hash for pool_id, loaded in sorted(self.pools.items())}
         return Seen(hashes, list(self.unread), self.live)
 
-    def leave_unread(self, parties: Iterable[tuple[int, str]]) -> None:
-        for pool_id, party in parties:
-            if (pool_id, party) not in self.unread:
-                self.unread[pool_id, party] = None
+    def leave_unread(self, parties: Mapping[tuple[int, str], None]) -> None:
+        if any(loaded.bookings for loaded in self.pools.values()):
+            for pool_id, party in parties.keys() - self.unread.keys():
                 loaded = self.pools[pool_id]
                 for number in loaded.view.by_party.get(party, ()):
                     booking = loaded.bookings.get(number)
                     self.live += booking is not None and booking.state in _LIVE
+        self.unread.update(parties)
 
 
 async def load_ahead(

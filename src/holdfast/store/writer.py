@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from holdfast.core.model import WAITING, Instant, Unit
 from holdfast.core.room import overflow
@@ -24,13 +24,8 @@ class StaleWrite(AssertionError):
     """A conditional write found another state than the decision was made on."""
 
 
-class Request(NamedTuple):
-    """An idempotency key with the answer that it stands for."""
-
-    org: str
-    key: str
-    digest: bytes
-    answer: str
+# An idempotency key with the answer that it stands for: org, key, the digest of what was asked, the answer.
+Request = tuple[str, str, bytes, str]
 
 
 class Writer:
