@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from joserfc.jwk import RSAKey
 
 from tests.accounts.idp import CLIENT, SECRET, Idp, providing
 from tests.console.desk import Desk, make_members
@@ -99,6 +100,17 @@ def test_by_an_rsa_key_too(desk: Desk, idp: Idp) -> None:
     idp.algorithm = "RS256"
     came_back(desk, idp)
     assert not is_outside(desk)
+
+
+@pytest.mark.filterwarnings("ignore:Key size should be")
+def test_who_is_vouched_for_by_a_short_key_is_not_let_in(desk: Desk, idp: Idp) -> None:
+    idp.algorithm = "RS256"
+    idp.keys["RS256"] = RSAKey.generate_key(1024, {"kid": "short"})
+    try:
+        assert "did not confirm who you are" in came_back(desk, idp, expect=403)
+        assert is_outside(desk)
+    finally:
+        idp.rotate()
 
 
 BENT: dict[str, dict[str, Any]] = {

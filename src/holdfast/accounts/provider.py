@@ -30,6 +30,8 @@ _KEYS_LAST: Final = 3_600_000
 _TIMEOUT_S: Final = 5.0
 _LENGTH_MAX: Final = 512 * 1024
 _NEEDED: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+# What is shorter can be forged by who has the means.
+_RSA_BITS_MIN: Final = 2_048
 _OK: Final = 200
 _REFUSED: Final = range(400, 500)
 
@@ -73,7 +75,7 @@ class Provided:
     async def keys(self, now: Instant, *, anew: bool = False) -> KeySet:
         """The keys that it signs with. Raises ProviderDown."""
         from joserfc.errors import JoseError
-        from joserfc.jwk import JWKRegistry, Key, KeySet
+        from joserfc.jwk import JWKRegistry, Key, KeySet, RSAKey
 
         if self._keys is None or anew or now >= self._keys_until:
             found = await self.get((await self.document(now))["jwks_uri"], {})
@@ -81,7 +83,13 @@ class Provided:
             listed = found.get("keys")
             for said in listed if isinstance(listed, list) else ():
                 try:
-                    keys.append(JWKRegistry.import_key(said))
+                    key = JWKRegistry.import_key(said)
+                    if isinstance(key, RSAKey) and key.public_key.key_size < _RSA_BITS_MIN:
+                        log.warning(
+                            "a key of the provider is too short: RSA of %s bits", key.public_key.key_size
+                        )
+                        continue
+                    keys.append(key)
                 except (JoseError, ValueError, TypeError, KeyError) as error:
                     # One key that we cannot read does not take the others away.
                     log.info("a key of the provider cannot be read: %s", error)
