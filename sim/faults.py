@@ -42,6 +42,7 @@ class FaultyStore:
     def __init__(self, inner: Store, faults: Faults) -> None:
         self.inner = inner
         self.dialect = inner.dialect
+        self.is_beside = inner.is_beside
         self.faults = faults
         self.dead = False
 

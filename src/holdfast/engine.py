@@ -171,8 +171,8 @@ class Engine:
         return bool(written)
 
     def _most(self, flight: Flight | None) -> int:
-        """How many jobs to take: half of all, when the other half is being written."""
-        if flight is None:
+        """How many jobs to take: half of all, when the other half is being written beside us."""
+        if flight is None or not self.store.is_beside:
             return BATCH_MAX
         return min(BATCH_MAX, max(_HALVED, -(-self.lane.accepted // 2)))
 

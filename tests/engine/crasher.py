@@ -93,7 +93,8 @@ async def hold_ahead(url: str, pool: str, step: int, when: str) -> None:
         kind: Any = SqliteTransaction if isinstance(hf.store, SqliteStore) else PostgresTransaction
         _make_step(kind, "finish", fate)
         if when == "within":
-            # After so many operations of the machine inside SQLite.
+            # After so many operations of the machine inside SQLite, in the one statement.
+            hf.store.is_beside = True
             hf.store._writer.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), step)
         await asyncio.gather(*(hf.book(pool, party, idempotency_key=f"{pool} {party}") for party in PARTIES))
         assert hf.engine.batches_ahead == ahead + 1

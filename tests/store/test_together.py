@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.config import make_store
 from holdfast.ids import booking_number, pool_number
 from holdfast.store.base import Seen, Write
 from holdfast.store.blocks import LATE, counting_newcomers
@@ -30,6 +32,14 @@ ODD: Final = (
     "\x1e between \x1d",
     "$[0]",
 )
+
+
+@pytest.fixture(params=["sqlite", "sqlite on one core", "postgres"])
+def database_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where there is no core to write beside us, SQLite takes a statement after the other."""
+    cores = 1 if "one core" in request.param else 2
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    return str(request.getfixturevalue(f"{request.param.split()[0]}_url"))
 
 
 @pytest.fixture
@@ -69,6 +79,14 @@ def test_sqlite_knows_all_that_a_batch_may_write() -> None:
     at_the_end = counting_newcomers([(1, [1], 0), (2, [1], LATE)])
     known = [(name, exact) for name, _, exact in [*Writer().all_writes([]), *at_the_end]]
     assert list(EXACTLY.items()) == known
+
+
+async def test_there_must_be_a_core_to_write_beside_us(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for cores in (1, 2):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, there=cores: set(range(there)), raising=False)
+        assert make_store(sqlite_url).is_beside is (cores > 1)
 
 
 async def test_every_value_arrives_as_it_is(hf: Holdfast, database_url: str) -> None:

@@ -80,6 +80,8 @@ class Store(Protocol):
     """A database."""
 
     dialect: str
+    is_beside: bool
+    """Whether it writes while we work: elsewhere, or on a core of its own."""
 
     async def open(self) -> None:
         """Connect. Raises Unavailable."""

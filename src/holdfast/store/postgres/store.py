@@ -213,6 +213,7 @@ class PostgresTransaction:
 
 class PostgresStore:
     dialect = "postgres"
+    is_beside = True
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -44,6 +45,7 @@ class SqliteStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self.is_beside = _cores() > 1
         self.committer = ThreadPoolExecutor(1, thread_name_prefix="holdfast-commit")
         self.writer_free = asyncio.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -132,7 +134,9 @@ class SqliteStore:
         except BaseException:
             self.writer_free.release()
             raise
-        return SqliteTransaction(self._writer, self.committer, self.writer_free.release)
+        return SqliteTransaction(
+            self._writer, self.committer, self.writer_free.release, beside=self.is_beside
+        )
 
     def _prepare(self, writer: sqlite3.Connection) -> None:
         """Make what writes together: once, and not before there are tables to write to."""
@@ -264,6 +268,12 @@ def _statements(text: str) -> list[str]:
             found.append(current)
             current = ""
     return found
+
+
+def _cores() -> int:
+    """How many cores we may use."""
+    may_use = getattr(os, "sched_getaffinity", None)
+    return len(may_use(0)) if may_use is not None else os.cpu_count() or 1
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -103,12 +103,23 @@ class SqliteSnapshot(SqliteReader):
 
 
 class SqliteTransaction:
-    """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`."""
+    """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`.
 
-    def __init__(self, connection: sqlite3.Connection, thread: Executor, free: Callable[[], None]) -> None:
+    `beside` says that there is a core for the thread: then it also writes what is finished at once.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        thread: Executor,
+        free: Callable[[], None],
+        *,
+        beside: bool = True,
+    ) -> None:
         self._connection = connection
         self._thread = thread
         self._free = free
+        self._beside = beside
         self._open = True
         self._begun = False
 
@@ -149,6 +160,8 @@ class SqliteTransaction:
             so = await still_so(self, seen)
             await self.rollback()
             return so
+        if not self._beside:
+            return await self._finish_here(seen, writes)
         statement, values = together(seen, writes)
         try:
             await patiently(lambda: self._elsewhere(statement, values), BUSY_S)
@@ -157,6 +170,15 @@ class SqliteTransaction:
                 return False
             raise
         self._end()
+        return True
+
+    async def _finish_here(self, seen: Seen, writes: Sequence[Write]) -> bool:
+        if not await still_so(self, seen):
+            return False
+        for name, rows, exact in writes:
+            if await self.many(name, rows) != len(rows) and exact:
+                return False
+        await self.commit()
         return True
 
     async def commit(self) -> None:
