@@ -51,13 +51,13 @@ class FaultyStore:
             # Who is killed neither fails nor goes on.
             await asyncio.get_running_loop().create_future()
 
-    async def begin(self, *, beside: bool = False) -> Transaction:
+    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> Transaction:
         await self.alive()
         await self.faults.dawdle()
         if self.faults.strikes("begin refused"):
             raise Unavailable("made up: the database is away")
         await self.alive()
-        tx = await self.inner.begin(beside=beside)
+        tx = await self.inner.begin(beside=beside, to_finish=to_finish)
         if self.dead:
             await tx.rollback()
             await self.alive()

@@ -324,10 +324,10 @@ class Batch:
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
         changed, time = self.changed, asyncio.get_running_loop().time
-        began = time()
-        tx = await self._store.begin()
+        began, plain = time(), self.writer.is_plain(changed)
+        tx = await self._store.begin(to_finish=plain)
         try:
-            if self.writer.is_plain(changed):
+            if plain:
                 if not await tx.finish(self._ahead.seen(), self.writer.writes_in_one(changed)):
                     raise Overtaken
             else:

@@ -102,6 +102,8 @@ def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
         """What is read now may be old when it is written."""
 
     async def lock_and_write(self: Writer, tx: Any, *args: Any) -> None:
+        # Another may come in between now.
+        await asyncio.sleep(0)
         await sqlite.patiently(lambda: begin(tx), sqlite.BUSY_S)
         await write(self, tx, *args)
 

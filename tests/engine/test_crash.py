@@ -155,7 +155,8 @@ async def test_whenever_the_process_dies_what_was_decided_ahead_is_whole_or_not(
 
 
 @pytest.mark.guarantee(
-    "killed", "A kill anywhere within the one statement that writes a batch on SQLite left nothing of it."
+    "killed",
+    "Killed between operations of the one statement that writes a batch, SQLite kept nothing of it.",
 )
 async def test_wherever_sqlite_is_killed_within_the_one_statement_nothing_is_left(sqlite_url: str) -> None:
     with crashing() as crasher:

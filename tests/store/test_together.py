@@ -50,9 +50,9 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
         yield hf
 
 
-async def seen_of(hf: Holdfast, **more: Any) -> Seen:
+async def seen_of(hf: Holdfast, pool: str = "hall", **more: Any) -> Seen:
     """The pool's log as it ends now."""
-    pool_id = pool_number(granted(await hf.pool("hall")).id)
+    pool_id = pool_number(granted(await hf.pool(pool)).id)
     assert pool_id is not None
     (row,) = await hf.store.reader().rows("lock_pools", [pool_id])
     return Seen({pool_id: bytes(row[12])}, **more)
@@ -67,7 +67,7 @@ async def keys(url: str) -> set[str]:
 
 
 async def finish(hf: Holdfast, seen: Seen, *writes: Write) -> bool:
-    tx = await hf.store.begin()
+    tx = await hf.store.begin(to_finish=True)
     try:
         return await tx.finish(seen, writes)
     finally:
@@ -120,15 +120,25 @@ async def test_nothing_is_written_on_a_log_that_ends_otherwise(hf: Holdfast, dat
     assert await keys(database_url) == {"in time"}
 
 
-@pytest.mark.parametrize(("parties", "live"), [(("Olga", "Ann"), 0), (("Ann",), 1), (("Olga",), 2)])
+@pytest.mark.parametrize(
+    ("parties", "live"),
+    [(["Olga"], 1), (["Wim"], 1), (["Ann"], 0), (["Olga", "Wim", "Ann"], 2), (["Gus", "Ann"], 0)],
+)
 async def test_nothing_is_written_if_somebody_has_another_number_of_bookings(
-    hf: Holdfast, database_url: str, parties: tuple[str, ...], live: int
+    hf: Holdfast, database_url: str, parties: list[str], live: int
 ) -> None:
-    (pool_id,) = (await seen_of(hf)).hashes
+    """Olga holds a seat, Wim waits for one, Gus has given his back."""
+    granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": 1}))
+    gus = granted(await hf.book("class", "Gus"))
+    granted(await hf.cancel(gus.id))
+    granted(await hf.book("class", "Olga"))
+    granted(await hf.book("class", "Wim"))
+    (pool_id,) = (await seen_of(hf, "class")).hashes
     asked = [(pool_id, party) for party in parties]
-    seen = await seen_of(hf, parties=asked, live=live)
-    assert not await finish(hf, seen, Write("insert_requests", [request("wrong")]))
-    seen = seen._replace(live=int("Olga" in parties))
+    for wrong in {0, 1, 2, 3} - {live}:
+        seen = await seen_of(hf, "class", parties=asked, live=wrong)
+        assert not await finish(hf, seen, Write("insert_requests", [request("wrong")]))
+    seen = await seen_of(hf, "class", parties=asked, live=live)
     assert await finish(hf, seen, Write("insert_requests", [request("right")]))
     assert await keys(database_url) == {"right"}
 

@@ -89,8 +89,11 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
-    async def begin(self, *, beside: bool = False) -> Transaction:
-        """Begin a writing transaction; `beside` the lane's, if it locks no pool. Raises Unavailable, Busy."""
+    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> Transaction:
+        """Begin a writing transaction; `beside` the lane's, if it locks no pool. Raises Unavailable, Busy.
+
+        With `to_finish` it may begin as late as it is finished: nothing else is asked of it.
+        """
         ...
 
     def reader(self) -> Reader:

@@ -237,7 +237,7 @@ class PostgresStore:
             if writing.connection is not None:
                 await leave(writing.connection)
 
-    async def begin(self, *, beside: bool = False) -> PostgresTransaction:
+    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> PostgresTransaction:
         writing = self._beside if beside else self._lane
         await writing.free.acquire()
         try:

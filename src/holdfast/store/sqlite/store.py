@@ -62,6 +62,12 @@ class SqliteStore:
         # Waiting for another process inside SQLite would stop the event loop.
         self._writer.execute("PRAGMA busy_timeout = 0")
         self._reader = self._connect_to_read()
+        try:
+            # It must be there before it is given anything: what a thread that cannot start was given would
+            # be done by the next one, after it was said to have failed.
+            self.committer.submit(int).result()
+        except RuntimeError as error:
+            raise Unavailable(f"SQLite: {error}") from error
 
     def _look_first(self) -> None:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
@@ -124,7 +130,7 @@ class SqliteStore:
             if connection is not None:
                 connection.close()
 
-    async def begin(self, *, beside: bool = False) -> SqliteTransaction:
+    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> SqliteTransaction:
         assert self._writer is not None
         await self.writer_free.acquire()
         try:
@@ -134,9 +140,14 @@ class SqliteStore:
         except BaseException:
             self.writer_free.release()
             raise
-        return SqliteTransaction(
-            self._writer, self.committer, self.writer_free.release, beside=self.is_beside
-        )
+        tx = SqliteTransaction(self._writer, self.committer, self.writer_free.release, beside=self.is_beside)
+        if not to_finish:
+            try:
+                await tx.begin()
+            except BaseException:
+                await tx.rollback()
+                raise
+        return tx
 
     def _prepare(self, writer: sqlite3.Connection) -> None:
         """Make what writes together: once, and not before there are tables to write to."""
@@ -213,6 +224,7 @@ class SqliteStore:
         assert self._writer is not None
         if not await self.pending():
             return []
+        assert not self._prepared, "tables that a trigger writes to cannot be changed"
         applied = []
         # Several processes may start at once: one migrates, the others wait and find it done. It is all one
         # transaction, so that whoever is killed in the middle leaves what was there.

@@ -1,6 +1,7 @@
 """A whole batch in one statement: what `together.sql` is put together from, and what it takes.
 
-Rows go as JSON, a list for each named query; bytes, which JSON has none of, beside them in one piece.
+Rows go as JSON, a list for each named query; bytes, which JSON has none of, beside them in one piece. No text
+has a NUL in it, at which SQLite would end it: inputs see to that.
 """
 
 from __future__ import annotations

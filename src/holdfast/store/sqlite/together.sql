@@ -4,10 +4,10 @@
 -- belong to the connection, not to the database. The pieces are put together in together.py.
 
 -- part: together
-CREATE TEMP VIEW together ({columns}) AS SELECT {nothing};
+CREATE TEMP VIEW IF NOT EXISTS together ({columns}) AS SELECT {nothing};
 
 -- part: together_trigger
-CREATE TEMP TRIGGER write_together INSTEAD OF INSERT ON together BEGIN {steps}; END;
+CREATE TEMP TRIGGER IF NOT EXISTS write_together INSTEAD OF INSERT ON together BEGIN {steps}; END;
 
 -- part: together_seen
 -- The logs must end as the decisions took for granted.
@@ -37,10 +37,10 @@ SELECT RAISE(ABORT, 'overtaken') WHERE NEW.live <> (
 INSERT INTO each_of_{name} SELECT {values} FROM json_each(NEW.{name});
 
 -- part: each_view
-CREATE TEMP VIEW each_of_{name} ({columns}) AS SELECT {nothing};
+CREATE TEMP VIEW IF NOT EXISTS each_of_{name} ({columns}) AS SELECT {nothing};
 
 -- part: each_trigger
-CREATE TEMP TRIGGER write_each_of_{name} INSTEAD OF INSERT ON each_of_{name} BEGIN {query}; {then} END;
+CREATE TEMP TRIGGER IF NOT EXISTS write_each_of_{name} INSTEAD OF INSERT ON each_of_{name} BEGIN {query}; {then} END;
 
 -- part: each_exactly
 -- It must have found what the decision was made on.

@@ -124,7 +124,8 @@ class SqliteTransaction:
         self._begun = False
 
     async def begin(self) -> None:
-        """Begin when the first statement comes: what is finished at once needs no beginning."""
+        """Begin, if that was not done: what is finished at once needs no beginning."""
+        assert self._open
         if not self._begun:
             await patiently(self._begin, BUSY_S)
             self._begun = True
@@ -155,6 +156,7 @@ class SqliteTransaction:
             raise Unavailable(f"SQLite: {error}") from error
 
     async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+        assert self._open
         assert not self._begun
         if not writes:
             so = await still_so(self, seen)
@@ -200,12 +202,12 @@ class SqliteTransaction:
             self._connection.execute(statement, values)
 
         done = self._thread.submit(work)
-        # Threads take turns by Python's lock, and while this one is busy the other would get it late. So it
-        # goes first: soon SQLite is at work, which needs the lock no more.
-        begun.acquire(timeout=_BEGUN_S)
         try:
+            # Threads take turns by Python's lock, and while this one is busy the other would get it late. So
+            # it goes first: soon SQLite is at work, which needs the lock no more.
+            begun.acquire(timeout=_BEGUN_S)
             await asyncio.shield(asyncio.wrap_future(done))
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, KeyboardInterrupt):
             # The caller goes away, the disk goes on: nobody may begin before it is done.
             wait([done])
             raise
