@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sqlite3
 from typing import Any
 
 from holdfast import batch, door, engine, local_times
@@ -53,14 +52,16 @@ def set_clock() -> None:
 
 def full_disk() -> None:
     """SQLite finds no more room than it has."""
-    prepare = SqliteStore._prepare
+    begin = SqliteStore.begin
 
-    def prepare_full(self: SqliteStore, writer: sqlite3.Connection) -> None:
-        prepare(self, writer)
+    async def begin_full(self: SqliteStore, **how: bool) -> SqliteTransaction:
+        tx, writer = await begin(self, **how), self._writer
+        assert writer is not None
         room = writer.execute("PRAGMA page_count").fetchone()[0] if on("full disk") else 1 << 30
         writer.execute(f"PRAGMA max_page_count = {room}")
+        return tx
 
-    SqliteStore._prepare = prepare_full  # type: ignore[method-assign]
+    SqliteStore.begin = begin_full  # type: ignore[method-assign]
 
 
 def short_deadline() -> None:

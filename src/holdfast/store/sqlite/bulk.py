@@ -14,7 +14,7 @@ from holdfast.store.queries import load_queries
 QUERIES: Final = load_queries("sqlite")
 # How a plain insert of one row begins, and the row.
 _PLAIN: Final = re.compile(r"([^?]*\sVALUES\s)(\([^()]*\))")
-_VALUE: Final = re.compile(r"\?(\d+)")
+VALUE: Final = re.compile(r"\?(\d+)")
 # Each length is a statement of its own, which stays prepared: so there are few lengths.
 _LENGTHS: Final = (64, 16, 4, 1)
 _MANY: Final = 16
@@ -66,7 +66,7 @@ def _statement(insert: Insert, length: int, empty: tuple[int, ...]) -> str:
             at = int(found[1]) - 1
             return f"?{first[at] + number}" if at in first else "NULL"
 
-        return _VALUE.sub(value, insert.row)
+        return VALUE.sub(value, insert.row)
 
     return insert.begin + ", ".join(row(number) for number in range(length))
 
@@ -77,4 +77,9 @@ def inserting(name: str) -> Insert | None:
     found = _PLAIN.fullmatch(QUERIES[name]) if name.startswith("insert_") else None
     if found is None:
         return None
-    return Insert(found[1], found[2], max(int(number) for number in _VALUE.findall(found[2])))
+    return Insert(found[1], found[2], width(name))
+
+
+def width(name: str) -> int:
+    """How many values the named query takes."""
+    return max(int(number) for number in VALUE.findall(QUERIES[name]))

@@ -136,7 +136,8 @@ class SqliteStore:
         try:
             if self._closed:
                 raise Closing("Holdfast is closed")
-            self._prepare(self._writer)
+            if to_finish and self.is_beside:
+                self._prepare(self._writer)
         except BaseException:
             self.writer_free.release()
             raise

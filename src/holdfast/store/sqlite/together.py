@@ -16,7 +16,7 @@ from typing import Any, Final
 from holdfast.store.base import Row, Seen, Write
 from holdfast.store.queries import load_parts
 from holdfast.store.rows import text
-from holdfast.store.sqlite.bulk import QUERIES
+from holdfast.store.sqlite.bulk import QUERIES, VALUE, width
 
 OVERTAKEN: Final = "overtaken"
 # What a batch may write, in the writer's order, and whether every row must find what it changes.
@@ -48,23 +48,16 @@ _HASHES: Final = {"update_pools": (11, 13), "insert_log": (7, 8), "insert_reques
 _LENGTH: Final = 32
 _PARTS: Final = load_parts("sqlite")
 _INSERT: Final = re.compile(r"(.*?)\sVALUES\s\(([^()]*)\)(.*)", re.DOTALL)
-_VALUE: Final = re.compile(r"\?(\d+)")
-
-
-def _width(name: str) -> int:
-    return max(int(number) for number in _VALUE.findall(QUERIES[name]))
-
-
 # The values that are none.
 _PLAIN: Final = {
-    name: [at for at in range(_width(name)) if at not in hashes] for name, hashes in _HASHES.items()
+    name: [at for at in range(width(name)) if at not in hashes] for name, hashes in _HASHES.items()
 }
 
 
 def _values(name: str) -> list[str]:
     """The values of a row, in their order, as SQL."""
     hashes, found, plain = _HASHES.get(name, ()), [], 0
-    for at in range(_width(name)):
+    for at in range(width(name)):
         if at in hashes:
             first, step = 1 + _LENGTH * hashes.index(at), _LENGTH * len(hashes)
             found.append(_PARTS["hash_of_row"].format(name=name, first=first, step=step, length=_LENGTH))
@@ -79,13 +72,13 @@ def _step(name: str) -> str:
     plain = _INSERT.fullmatch(QUERIES[name])
     if plain is None:
         return _PARTS["together_each"].format(name=name, values=", ".join(values))
-    row = _VALUE.sub(lambda found: values[int(found[1]) - 1], plain[2])
+    row = VALUE.sub(lambda found: values[int(found[1]) - 1], plain[2])
     return _PARTS["together_insert"].format(insert=plain[1], values=row, name=name, conflict=plain[3])
 
 
 def _each(name: str, *, exactly: bool) -> list[str]:
-    columns = [f"v{number}" for number in range(1, _width(name) + 1)]
-    query = _VALUE.sub(lambda found: f"NEW.v{found[1]}", QUERIES[name])
+    columns = [f"v{number}" for number in range(1, width(name) + 1)]
+    query = VALUE.sub(lambda found: f"NEW.v{found[1]}", QUERIES[name])
     then = _PARTS["each_exactly"] + ";" if exactly else ""
     return [
         _PARTS["each_view"].format(name=name, columns=", ".join(columns), nothing=_nothing(columns)),
@@ -115,7 +108,7 @@ def together(seen: Seen, writes: Iterable[Write]) -> tuple[str, list[Any]]:
         "pools_bytes": b"".join(seen.hashes.values()),
     }
     if seen.parties:
-        told |= {"parties": _by_pool(seen.parties), "live": seen.live}
+        told |= {"parties": text(by_first(seen.parties)), "live": seen.live}
     for name, rows, _ in writes:
         hashes = _HASHES.get(name)
         if hashes is not None:
@@ -139,8 +132,9 @@ def _joined(hashes: tuple[int, ...], rows: Sequence[Row]) -> bytes:
     return joined
 
 
-def _by_pool(parties: Iterable[tuple[int, str]]) -> str:
-    found: dict[int, list[str]] = {}
-    for pool_id, party in parties:
-        found.setdefault(pool_id, []).append(party)
-    return text(found)
+def by_first(keys: Iterable[Row]) -> dict[Any, list[Any]]:
+    """Pairs by what they begin with."""
+    found: dict[Any, list[Any]] = {}
+    for first, second in keys:
+        found.setdefault(first, []).append(second)
+    return found

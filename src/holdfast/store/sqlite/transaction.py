@@ -17,7 +17,7 @@ from holdfast.errors import Busy, Unavailable
 from holdfast.store.base import Row, Seen, Write, still_so
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
-from holdfast.store.sqlite.together import OVERTAKEN, together
+from holdfast.store.sqlite.together import OVERTAKEN, by_first, together
 
 BUSY_S: Final = 10.0
 _BEGUN_S: Final = 0.01
@@ -42,20 +42,13 @@ def fetch_each(connection: sqlite3.Connection, name: str, keys: Sequence[Row]) -
     try:
         if "json_each(?2)" in query:
             # Those that begin alike are looked up by one statement.
-            for first, seconds in _by_first(keys).items():
+            for first, seconds in by_first(keys).items():
                 found += connection.execute(query, (first, text(seconds))).fetchall()
             return found
         for key in keys:
             found += connection.execute(query, key).fetchall()
     except sqlite3.OperationalError as error:
         raise Unavailable(f"SQLite: {error}") from error
-    return found
-
-
-def _by_first(keys: Sequence[Row]) -> dict[Any, list[Any]]:
-    found: dict[Any, list[Any]] = {}
-    for first, second in keys:
-        found.setdefault(first, []).append(second)
     return found
 
 
@@ -114,7 +107,7 @@ class SqliteTransaction:
         thread: Executor,
         free: Callable[[], None],
         *,
-        beside: bool = True,
+        beside: bool,
     ) -> None:
         self._connection = connection
         self._thread = thread
