@@ -29,6 +29,7 @@ class Listener:
         self.ended = threading.Event()
         self._news = threading.Condition()
         self._client = Plain(base_url=server.base, headers=headers)
+        self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._listen, args=(path,), daemon=True)
         self._thread.start()
 
@@ -38,6 +39,7 @@ class Listener:
             self._client.stream("GET", path) as answer,
         ):
             assert answer.status_code == 200, answer.read()
+            self._socket = answer.extensions["network_stream"].get_extra_info("socket")
             fields: dict[str, str] = {}
             for line in answer.iter_lines():
                 if not line:
@@ -66,6 +68,10 @@ class Listener:
             return there()[0]
 
     def close(self) -> None:
+        if self._socket is not None:
+            # While the thread reads, closing alone would not end the connection.
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._client.close()
 
 
