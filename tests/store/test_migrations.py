@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,11 +16,12 @@ import pytest
 from holdfast import Holdfast, granted
 from holdfast.config import make_store
 from holdfast.errors import SchemaUnknown, Unavailable
+from holdfast.store.postgres import store as postgres_store
 from holdfast.store.postgres.store import MIGRATION_LOCK, QUERIES
 from holdfast.store.queries import load_migrations
 from holdfast.store.sqlite import store as sqlite_store
 from tests.database import START, ask, dialect_of, opened, sqlite_file
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
 from tests.store.upgrades.loading import every_row, load
 
 OPEN_AND_TELL = """
@@ -102,6 +104,46 @@ async def test_a_node_that_loses_the_database_while_it_waits_to_migrate_may_try_
             await waiting
     await connection.close()
     assert await migrate(postgres_url)
+
+
+async def test_while_a_backup_reads_a_migration_lets_everybody_else_through(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes after one that waits for a table waits behind it, though all they want is to look."""
+    monkeypatch.setattr(postgres_store, "MIGRATION_S", 10 * PATIENCE_S)
+    await load(postgres_url, 1)
+    waits = "SELECT true FROM pg_locks WHERE locktype = 'relation' AND NOT granted"
+    async with reading(postgres_url):
+        migrating = asyncio.create_task(migrate(postgres_url))
+        await until(lambda: ask(postgres_url, waits))
+        await asyncio.wait_for(ask(postgres_url, "SELECT count(*) FROM bookings"), PATIENCE_S)
+        assert not migrating.done()
+    assert len(await migrating) == len(load_migrations("postgres")) - 1
+
+
+async def test_a_migration_gives_up_before_a_backup_that_does_not_end_and_has_changed_nothing(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_store, "MIGRATION_S", 0.0)
+    await load(postgres_url, 1)
+    before = await every_row(postgres_url)
+    async with reading(postgres_url):
+        with pytest.raises(Unavailable, match="nothing was changed"):
+            await migrate(postgres_url)
+        assert await every_row(postgres_url) == before
+    assert await migrate(postgres_url)
+
+
+@asynccontextmanager
+async def reading(url: str) -> AsyncIterator[None]:
+    """Meanwhile somebody reads the bookings in a transaction, as a backup does."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction(readonly=True):
+            await connection.execute("SELECT count(*) FROM bookings")
+            yield
+    finally:
+        await connection.close()
 
 
 async def test_somebody_elses_database_is_refused_and_left_as_it_was(empty_database_url: str) -> None:

@@ -35,6 +35,11 @@ from holdfast.store.queries import load_migrations
 # The lane's and the one beside it, the scout's, the one that listens, and those for reads.
 CONNECTIONS_MAX: Final = 4 + READERS_MAX
 MIGRATION_LOCK: Final = 0x686F6C64
+# How long to try, while others use the tables; and for a second at a time, for everybody who comes after one
+# that waits for a table waits, too.
+MIGRATION_S: Final = 30.0
+_WAIT_A_SECOND: Final = "SET LOCAL lock_timeout = 1000"
+_MIGRATION_PAUSE_S: Final = 0.5
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
 # time until our own deadline: a machine that stands still for a moment shall fail nobody.
 _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
@@ -281,14 +286,29 @@ class PostgresStore:
         """The server does so by itself, in its own time."""
 
     async def migrate(self, now: int) -> list[str]:
-        if not await self.pending():
-            return []
+        time = asyncio.get_running_loop().time
+        give_up_at = time() + MIGRATION_S
+        while await self.pending():
+            try:
+                return await self._migrate(now)
+            except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
+                if time() >= give_up_at:
+                    raise Unavailable(
+                        "PostgreSQL: the tables cannot be changed while another transaction uses them, and "
+                        "one has for too long (a backup, maybe); nothing was changed"
+                    ) from error
+            # Those who asked for the tables meanwhile waited behind us; now it is their turn.
+            await asyncio.sleep(_MIGRATION_PAUSE_S)
+        return []
+
+    async def _migrate(self, now: int) -> list[str]:
         connection = await connect(self._url)
         applied = []
         try:
             async with connection.transaction():
                 # Several nodes may start at once: one migrates, the others wait and find it done.
                 await connection.execute(QUERIES["migration_lock"], MIGRATION_LOCK)
+                await connection.execute(_WAIT_A_SECOND)
                 done = await _version(connection)
                 for number, name, text in load_migrations(self.dialect):
                     if number > done:
