@@ -97,11 +97,20 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
         if pool is None:
             if self._rehearses:
                 raise NotRehearsed("There is no dry run of all pools at once")
-            return await self.ticker.tick_due()
-        answer = await self._on_pool(pool, c.Tick(by="staff"))
-        if isinstance(answer, Refusal):
-            return answer
-        return int(isinstance(answer, Outcome) and bool(answer.events))
+            ticked: set[int] = set()
+            while pools := await self.ticker.tick_due():
+                ticked |= pools
+            return len(ticked)
+        ticks = 0
+        while True:
+            # Very much is done in pieces.
+            answer = await self._on_pool(pool, c.Tick(by="staff"))
+            if isinstance(answer, Refusal):
+                return answer
+            happened = isinstance(answer, Outcome) and bool(answer.events)
+            ticks += happened
+            if self._rehearses or not happened:
+                return min(ticks, 1)
 
     async def advance(
         self, to: datetime | Instant | str | None = None, *, seconds: float = 0
@@ -131,7 +140,7 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
             if found is None or found > target:
                 break
             clock.move_to(found)
-            done = await self.ticker.tick_due()
+            done = len(await self.ticker.tick_due())
             if self.outbox is not None:
                 done += await self.outbox.send_due()
             if not done:

@@ -86,7 +86,7 @@ class Ticker:
                 await self._watch_the_clock()
                 ticks = await self._start_ticks()
                 if ticks:
-                    await asyncio.wait(ticks, timeout=_PATIENCE_S)
+                    await asyncio.wait(ticks.values(), timeout=_PATIENCE_S)
                 self._forget_what_is_old()
             except Closing:
                 return
@@ -138,14 +138,14 @@ class Ticker:
                 async with asyncio.timeout(wait_s):
                     await self._woken.wait()
 
-    async def tick_due(self) -> int:
-        """Tick every pool that has something due now, and wait for all; how many there were."""
+    async def tick_due(self) -> set[int]:
+        """Tick every pool that has something due now, once, and wait for all; which there were."""
         ticks = await self._start_ticks()
         if ticks:
-            await asyncio.wait(ticks)
-        return len(ticks)
+            await asyncio.wait(ticks.values())
+        return set(ticks)
 
-    async def _start_ticks(self) -> list[asyncio.Task[None]]:
+    async def _start_ticks(self) -> dict[int, asyncio.Task[None]]:
         """Start a tick in every pool that has something due, the longest overdue first."""
         now = self._clock.now()
         self._left_alone = {pool: until for pool, until in self._left_alone.items() if until > now}
@@ -154,15 +154,13 @@ class Ticker:
         for (pool_id,) in found:
             if pool_id not in self._ticking and pool_id not in self._left_alone:
                 self._ticking[pool_id] = asyncio.create_task(self._tick_one(pool_id))
-        return [self._ticking[pool_id] for (pool_id,) in found if pool_id in self._ticking]
+        return {pool_id: self._ticking[pool_id] for (pool_id,) in found if pool_id in self._ticking}
 
     async def _tick_one(self, pool_id: int) -> None:
         try:
             await self._tick(pool_id)
-        except (Unavailable, Busy):
+        except (Unavailable, Busy, Closing):
             self._left_alone[pool_id] = self._clock.now() + _PAUSE
-        except Closing:
-            return
         except Exception as error:  # noqa: BLE001  # one poisoned pool must not stop the others
             log.error("a tick of pool %s failed: %s", pool_id, error)
             self._left_alone[pool_id] = self._clock.now() + _POISONED

@@ -15,7 +15,8 @@ from holdfast import ticker as tickers
 from holdfast.clock import SystemClock, TestClock, to_datetime
 from holdfast.core import fill as filling
 from holdfast.errors import CommandFailed
-from tests.database import SECRET, START, ask, dialect_of
+from holdfast.store import loader
+from tests.database import SECRET, START, ask, dialect_of, opened
 from tests.engine.looking import events, look, wrong
 from tests.engine.processes import Worker, Workers
 from tests.engine.proxy import proxied
@@ -69,6 +70,26 @@ async def test_what_is_given_out_in_pieces_comes_to_its_end(
         last = [granted(await hf.book("class", f"person {number}")) for number in range(9)][-1]
         granted(await hf.change_pool("class", sizes={"main": 20}))
         await until(lambda: is_in(hf, last, "offered"))
+    await assert_verified(database_url)
+
+
+@pytest.mark.parametrize("pool", ["chair", None], ids=["one pool", "all pools"])
+async def test_what_is_due_in_pieces_is_all_done_and_every_promise_holds_in_between(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, pool: str | None
+) -> None:
+    monkeypatch.setattr(loader, "DUE_MAX", 3)
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("chair", quotas={"main": 20}, preset="checkout"))
+        for number in range(11):
+            granted(await hf.book("chair", f"person {number}"))
+            assert await hf.advance(seconds=1) is None
+        hf.clock.move_to(hf.clock.now() + 3_600_000)
+        await hf.ticker.tick_due()
+        assert len(granted(await hf.bookings("chair", state="held"))) == 8
+        await assert_verified(database_url)
+        assert await hf.tick(pool) == 1
+        assert granted(await hf.bookings("chair", state="held")) == []
+        assert await hf.tick(pool) == 0
     await assert_verified(database_url)
 
 
@@ -155,7 +176,7 @@ async def test_the_longest_overdue_pool_comes_first(
         held = {name: await hold(hf, name, due) for name, due in (("c", 30), ("a", 10), ("b", 20))}
         clock.move_to(START + 3_600_000)
         for name in ("a", "b", "c"):
-            assert await hf.tick() == 1
+            assert len(await hf.ticker.tick_due()) == 1
             assert await is_in(hf, held.pop(name), "expired")
             assert all([await is_in(hf, booking, "held") for booking in held.values()])
 

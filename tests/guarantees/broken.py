@@ -76,10 +76,10 @@ def short_deadline() -> None:
 
 
 def no_timers() -> None:
-    async def nothing(*_: Any) -> list[Any]:
+    async def nothing(*_: Any) -> dict[int, Any]:
         # Whoever looks again at once would keep all others from their turn.
         await asyncio.sleep(0.02)
-        return []
+        return {}
 
     instead(Ticker, "_start_ticks", "no timers", nothing)
 

@@ -28,7 +28,7 @@ from testbed.postgres import fresh_database
 
 STEPS = 100
 # These have everything in them that is spoilt below.
-SPOILT = (7, 8, 11, 13)
+SPOILT = (7, 8, 11, 12, 13)
 
 
 @pytest.fixture(autouse=True)

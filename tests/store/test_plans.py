@@ -34,6 +34,7 @@ ROADS: Final = {
     "due_after": ("1, 1", {"booking_due"}),
     "bookings_offered": ("1, 1", {"booking_due"}),
     "bookings_behind": ("1, 1, 1", {"line_order"}),
+    "offered_behind": ("1, 1, 1", {"offered_order"}),
     "bookings_taking": ("1, 'main', 1", {"booking_taken"}),
     "line_end": ("1, 1", {"line_order"}),
     "position_of": ("1, 1", {"bookings_pkey", "line_order", "line_blocks_pkey"}),

@@ -38,7 +38,6 @@ _HEADS: Final = 64
 _MORE: Final = 256
 _PREFIX_MAX: Final = 4_096
 _BEHIND: Final = 65
-_OFFERED_MAX: Final = 1_000
 _LOWEST: Final = -(2**63)
 
 
@@ -126,8 +125,10 @@ class Loader:
         due = await self._rows("bookings_due", loaded.pool_id, now, DUE_MAX + 1)
         loaded.more_due = len(due) > DUE_MAX
         await self.add(loaded, due[:DUE_MAX])
-        later = await self._rows("due_after", loaded.pool_id, now)
-        loaded.view.later_due_at = now if loaded.more_due else later[0][0]
+        if loaded.more_due:
+            loaded.view.later_due_at = rows.booking_of(due[DUE_MAX]).expires_at
+        else:
+            loaded.view.later_due_at = (await self._rows("due_after", loaded.pool_id, now))[0][0]
 
     async def _load_named(self, found: dict[int, Loaded], commands: Mapping[int, list[c.Command]]) -> None:
         """What the commands speak of: bookings by number, by party, the offers they answer, units."""
@@ -254,14 +255,15 @@ class Loader:
 
     async def _load_followers(self, loaded: Loaded, place: int, least: int) -> None:
         reached = loaded.view.reached
-        if place not in reached:
-            await self.add(loaded, await self._rows("bookings_offered", loaded.pool_id, _OFFERED_MAX))
         # From where the last look ended, and as many again: some of those loaded may have left meanwhile.
         limit = max(_BEHIND, least)
         after = reached.get(place, place)
-        found = await self._rows("bookings_behind", loaded.pool_id, after, limit)
-        await self.add(loaded, found, places=False)
-        reached[place] = found[-1][8] if len(found) == limit else HIGHEST
+        # Who has an offer keeps its place: whoever came upon it there would be in line twice at one place.
+        waiting = await self._rows("bookings_behind", loaded.pool_id, after, limit)
+        offered = await self._rows("offered_behind", loaded.pool_id, after, limit)
+        await self.add(loaded, [*waiting, *offered], places=False)
+        ends = [found[-1][8] for found in (waiting, offered) if len(found) == limit]
+        reached[place] = min(ends, default=HIGHEST)
 
     async def _load_in_play(self, loaded: Loaded, states: tuple[str, ...]) -> None:
         """Some of those in these states: who has seats or offers, then the line, from its back."""

@@ -80,6 +80,11 @@ FROM bookings WHERE pool_id = ?1 AND state = 'waiting' ORDER BY place DESC LIMIT
 SELECT {booking}
 FROM bookings WHERE pool_id = ?1 AND state = 'waiting' AND place > ?2 ORDER BY place LIMIT ?3;
 
+-- name: offered_behind
+-- The next behind a place who have a live offer, and keep their places.
+SELECT {booking}
+FROM bookings WHERE pool_id = ?1 AND state = 'offered' AND place > ?2 ORDER BY place LIMIT ?3;
+
 -- name: bookings_offered
 -- Those with a live offer, who keep their places.
 SELECT {booking}
