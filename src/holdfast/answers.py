@@ -31,6 +31,8 @@ from holdfast.shapes import (
 Answer = Booking | PoolState | Outcome | Refusal
 
 _encoder = msgspec.json.Encoder()
+# In whatever order somebody's program names the fields of an object, it says the same.
+_orderly = msgspec.json.Encoder(order="deterministic")
 _KINDS: Final[dict[str, type[Any]]] = {
     "booking": Booking,
     "pool": PoolState,
@@ -138,7 +140,7 @@ def of_party(answer: Booking, party: Party, answers: Mapping[str, Any]) -> Booki
 def digest_of(pool_id: int, command: c.Command) -> bytes:
     """What makes two requests the same: the pool, the kind of command and everything it says."""
     asked = _asked_of(pool_id, type(command).__name__)
-    return hashlib.sha256(asked + _encoder.encode(command)).digest()
+    return hashlib.sha256(asked + _orderly.encode(command)).digest()
 
 
 @lru_cache(10_000)

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from holdfast import local_times, questions
 from holdfast.clock import from_datetime
 from holdfast.core import commands as c
-from holdfast.core import policy as policies
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
@@ -23,7 +22,6 @@ from holdfast.core.model import (
     WAITING,
     Instant,
     Party,
-    Pool,
     Price,
     Quota,
     Wants,
@@ -305,7 +303,7 @@ def quotas(value: object) -> tuple[tuple[Quota, ...], list[dict[str, Any]]]:
 
 
 def units(value: object, quota: str | None = None, field: str = "units") -> list[dict[str, Any]]:
-    """Units: texts (labels) or objects of label, quota, starts_at and attributes."""
+    """Units: labels, or objects of label, quota (if there are several), starts_at and attributes."""
     if not isinstance(value, list | tuple) or len(value) > 100_000:
         raise Bad(field, f"{field} must be a list.")
     found = []
@@ -313,10 +311,11 @@ def units(value: object, quota: str | None = None, field: str = "units") -> list
         where = f"{field}[{index}]"
         known = {"label": item} if isinstance(item, str) else item
         known = _fields(known, where, {"label", "quota", "starts_at", "attributes"})
+        named = known.get("quota", quota)
         found.append(
             {
                 "label": text(known.get("label"), f"{where}.label", 100, empty=False),
-                "quota": text(known.get("quota", quota), f"{where}.quota", 100, empty=False),
+                "quota": None if named is None else text(named, f"{where}.quota", 100, empty=False),
                 "starts_at": instant(known.get("starts_at"), f"{where}.starts_at"),
                 "attributes": mapping(known.get("attributes", {}), f"{where}.attributes"),
             }
@@ -324,8 +323,13 @@ def units(value: object, quota: str | None = None, field: str = "units") -> list
     return found
 
 
-def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The fields of a pool that were given, made into the core's values; and the units among the quotas."""
+def pool_fields(
+    fields: Mapping[str, Any], *, with_policy: bool
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The fields of a pool that were given, made into the core's values; and the units among the quotas.
+
+    Changes of a policy are judged under the pool's lock, by the policy that there is then.
+    """
     made: dict[str, Any] = {}
     listed: list[dict[str, Any]] = []
     for name, value in fields.items():
@@ -333,8 +337,8 @@ def pool_fields(fields: Mapping[str, Any], base: Pool | None) -> tuple[dict[str,
             made[name] = _READ[name](value, name)
         elif name == "quotas":
             made[name], listed = quotas(value)
-        elif name == "policy" and base is not None:
-            made[name] = _policy(value, base)
+        elif name == "policy" and with_policy:
+            made[name] = mapping(as_document(value) if isinstance(value, Policy) else value, "policy")
         else:
             raise Bad(name, f"A pool has no field {name!r}.")
     return made, listed
@@ -361,15 +365,6 @@ _READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "attributes": mapping,
     "page": flag,
 }
-
-
-def _policy(value: object, base: Pool) -> dict[str, Any]:
-    """The changes of a policy: they are made under the pool's lock, to the policy there is then."""
-    changes = mapping(as_document(value) if isinstance(value, Policy) else value, "policy")
-    made = policies.amended(base.policy, changes)
-    if isinstance(made, Refusal):
-        raise Bad(made.field or "policy", made.sentence)
-    return changes
 
 
 def zone(value: object) -> str:

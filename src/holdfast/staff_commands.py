@@ -44,7 +44,7 @@ class StaffCommands(Door):
                 raise inputs.Bad(
                     "key", "A key has small letters, digits, - and _, and starts with one of the former."
                 )
-            made, listed = inputs.pool_fields({**fields, "quotas": quotas}, None)
+            made, listed = inputs.pool_fields({**fields, "quotas": quotas}, with_policy=False)
             inputs.text(by, "by")
             if preset is not None:
                 inputs.text(preset, "preset")
@@ -82,8 +82,7 @@ class StaffCommands(Door):
         if pool_id is None:
             return unknown("pool", pool)
         try:
-            base = (await self.reads.view(pool_id)).pool
-            made, listed = inputs.pool_fields(fields, base)
+            made, listed = inputs.pool_fields(fields, with_policy=True)
             if listed:
                 raise inputs.Bad("quotas", "Open more units by add_units; here a list of units stays empty.")
             inputs.flag(dry_run, "dry_run")
@@ -109,8 +108,7 @@ class StaffCommands(Door):
         if pool_id is None:
             return unknown("pool", pool)
         try:
-            quotas = (await self.reads.view(pool_id)).pool.quotas
-            listed = inputs.units(units, quotas[0].key if len(quotas) == 1 else None)
+            listed = inputs.units(units)
         except inputs.Bad as bad:
             return bad.refusal
         command = c.AddUnits(tuple(listed), by)

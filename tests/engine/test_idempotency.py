@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast import Booking, Holdfast, PoolState, Refusal, granted
+from holdfast.core.policy import PRESETS
 from holdfast.staff_commands import StaffCommands
 from holdfast.store.writer import Writer
 from tests.database import SECRET, START, ask, dump, opened
@@ -306,3 +307,32 @@ async def test_the_ticker_forgets_them_by_itself(database_url: str) -> None:
 
         await until(forgotten)
         await until(changes_too)
+
+
+async def test_what_was_done_is_answered_again_though_it_could_not_be_done_any_more(hf: Holdfast) -> None:
+    """What is asked is judged by the pool as it is; but first comes what was answered under the key."""
+
+    async def shorter() -> PoolState | object:
+        return await hf.change_pool("gig", policy={"offer_window": 600}, idempotency_key="shorter")
+
+    async def one_more() -> PoolState | object:
+        return await hf.add_units("hall", ["b"], idempotency_key="one more")
+
+    granted(await hf.create_pool("hall", preset="checkout", quotas={"main": ["a"]}))
+    answers = [await shorter(), await one_more()]
+    assert [isinstance(answer, PoolState) for answer in answers] == [True, True]
+    granted(await hf.change_pool("gig", policy=PRESETS["event_signup"]))
+    two_quotas = [{"key": "main", "units": []}, {"key": "side", "size": 3}]
+    granted(await hf.change_pool("hall", quotas=two_quotas))
+    assert [await shorter(), await one_more()] == answers
+
+
+async def test_the_order_in_which_a_program_names_the_fields_says_nothing(hf: Holdfast) -> None:
+    wants = {"row": 1, "side": "left"}
+    other_way_round = dict(reversed(wants.items()))
+    first = [
+        await hf.book("gig", {"id": "ann", "attributes": said}, idempotency_key="once")
+        for said in (wants, other_way_round)
+    ]
+    assert first[0] == first[1]
+    assert isinstance(first[0], Booking)

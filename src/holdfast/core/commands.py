@@ -40,7 +40,7 @@ class ChangePool(NamedTuple):
 
 
 class AddUnits(NamedTuple):
-    """Open more units: dictionaries of label, quota, starts_at, attributes."""
+    """Open more units: dictionaries of label, quota, starts_at, attributes. No quota means the only one."""
 
     units: tuple[Mapping[str, Any], ...]
     by: str = "staff"

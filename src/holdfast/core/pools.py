@@ -135,10 +135,13 @@ def _grows(old: Quota | None, new: Quota) -> bool:
 
 def add_units(work: Work, command: c.AddUnits) -> Done | Refusal:
     """Refusals: invalid, by field; exists."""
-    refused = _wrong_units(work.view.pool, work.view.units, command.units)
+    pool = work.view.pool
+    only = pool.quotas[0].key if len(pool.quotas) == 1 else None
+    units = tuple({**unit, "quota": unit.get("quota") or only} for unit in command.units)
+    refused = _wrong_units(pool, work.view.units, units)
     if refused:
         return refused
-    _emit_units(work, command.units)
+    _emit_units(work, units)
     return Done()
 
 
@@ -148,7 +151,7 @@ def _wrong_units(
     seen: set[str] = set()
     for index, unit in enumerate(units):
         where, label = f"units[{index}]", unit.get("label")
-        quota = pool.quota(unit.get("quota", ""))
+        quota = pool.quota(unit.get("quota") or "")
         if not isinstance(label, str) or not 0 < len(label) <= 100:
             return invalid(f"{where}.label", "A unit needs a label of 1 to 100 characters.")
         if quota is None or not quota.by_units:
