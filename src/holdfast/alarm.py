@@ -18,7 +18,8 @@ async def clock_off_s(store: Store, clock: Clock) -> int:
     """By how many seconds this machine's clock is ahead, less than 0 if behind; 0 if all is well.
 
     A clock that leaps is seen by the even pace of the process; one that was wrong from the start, by the
-    database's own. A clock of tests is never wrong.
+    database's own; and one that was ahead when a pool was last changed, by when that was: until then its time
+    stands still. A clock of tests is never wrong.
     """
     if not isinstance(clock, SystemClock):
         return 0
@@ -32,6 +33,9 @@ async def clock_off_s(store: Store, clock: Clock) -> int:
     if leapt := clock.ahead_s:
         return leapt
     off = clock.now() - database
+    if abs(off) <= LEAP:
+        latest = (await store.reader().rows("latest_change"))[0][0]
+        off = min(0, clock.now() - latest) if latest is not None else 0
     return round(off / 1000) if abs(off) > LEAP else 0
 
 

@@ -4,6 +4,10 @@
 -- What the database's clock says, to compare. On PostgreSQL it is the server's.
 SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
 
+-- name: latest_change
+-- Up to when the pools have come.
+SELECT max(updated_at) FROM pools;
+
 -- name: pulse
 -- Asked now and then of a connection that only listens.
 SELECT 1;

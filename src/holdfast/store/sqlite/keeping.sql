@@ -4,6 +4,10 @@
 -- What the database's clock says, to compare. On SQLite it is the machine's own.
 SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
 
+-- name: latest_change
+-- Up to when the pools have come.
+SELECT max(updated_at) FROM pools;
+
 -- name: pulse
 -- SQLite needs none: a file cannot go silent.
 SELECT 1;
