@@ -17,6 +17,7 @@ from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
     ENDED,
+    ERASED,
     HELD,
     OFFERED,
     WAITING,
@@ -208,7 +209,7 @@ def mapping(value: object, field: str) -> dict[str, Any]:
 def party(value: Party | Mapping[str, Any] | str) -> Party:
     """A party, from its id alone, an object, or a Party."""
     if isinstance(value, str):
-        return Party(text(value, "party.id", empty=False))
+        return Party(_party_id(value))
     if isinstance(value, Party):
         value = {name: getattr(value, name) for name in Party.__slots__}
     known = _fields(value, "party", {"id", "name", "contacts", "tags", "attributes", "locale"})
@@ -216,13 +217,20 @@ def party(value: Party | Mapping[str, Any] | str) -> Party:
     if not isinstance(tags, list | tuple) or len(tags) > _ATTRIBUTES_MAX:
         raise Bad("party.tags", "party.tags must be a list of texts.")
     return Party(
-        text(known.get("id"), "party.id", empty=False),
+        _party_id(known.get("id")),
         text(known.get("name", ""), "party.name"),
         _contacts(known.get("contacts", {}), "party.contacts"),
         tuple(text(tag, "party.tags") for tag in tags),
         mapping(known.get("attributes", {}), "party.attributes"),
         text(known.get("locale", ""), "party.locale", 35),
     )
+
+
+def _party_id(value: object) -> str:
+    found = text(value, "party.id", empty=False)
+    if found.startswith(ERASED):
+        raise Bad("party.id", f"party.id must not begin with {ERASED!r}: so are the forgotten called.")
+    return found
 
 
 def details(name: object, contacts: object, locale: object, answers: object) -> Details:

@@ -17,10 +17,10 @@ from holdfast import ids, records, tokens
 from holdfast.alarm import clock_off_s
 from holdfast.clock import Clock, to_datetime
 from holdfast.core import model
-from holdfast.core.model import WAITING, Instant, Offer, Tally
+from holdfast.core.model import IN_PLAY, WAITING, Instant, Offer, Tally
 from holdfast.core.obey import lifetime_ends
 from holdfast.core.reference import is_reference, number_of
-from holdfast.core.refusals import Refusal, unknown
+from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.core.view import View
 from holdfast.explained import explained
 from holdfast.inputs import KEY
@@ -97,7 +97,14 @@ class Reads:
             number = number_of(pool_id, name.upper())
             if number is not None and 0 < number <= numbers:
                 matches.append((pool_id, number))
-        return matches[0] if len(matches) == 1 else unknown("booking", name)
+        if len(matches) > 1:
+            # It is one of a kind within its pool alone. Whose booking is over hardly asks for it any more.
+            found = await reader.each("bookings_by_number", matches)
+            live = [(row[0], row[1]) for row in found if rows.booking_of(row).state in IN_PLAY]
+            if len(live) != 1:
+                return invalid("booking", f"Bookings of several pools are called {name.upper()}: say its id.")
+            matches = live
+        return matches[0] if matches else unknown("booking", name)
 
     async def pool(self, pool_id: int) -> PoolState:
         return pool_shape(await self.view(pool_id, units=True), self._clock.now())

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, Price, Refusal, Refused, SyncHoldfast, TestClock, granted, ids
+from holdfast.core.commands import CreatePool
+from holdfast.core.model import Pool, Quota
+from holdfast.core.policy import PRESETS
+from holdfast.core.reference import reference
 from holdfast.errors import Closing
 from holdfast.ids import BOOKING_LENGTH
 from tests.database import SECRET, START, dump, opened
@@ -227,6 +231,42 @@ async def test_a_booking_is_found_by_id_reference_and_edit_token(hf: Holdfast) -
     assert granted(await hf.booking(ann.edit_token, secret=True)).edit_token == ann.edit_token
     assert granted(await hf.confirm(ann.edit_token)).state == "confirmed"
     assert granted(await hf.cancel(ann.reference)).state == "cancelled"
+
+
+async def test_of_two_with_one_reference_the_one_in_play_is_meant(hf: Holdfast) -> None:
+    """Within a pool a reference is one of a kind; among very many pools it may not be."""
+    pools = same_reference()
+    for pool in pools:
+        made = Pool(pool, hf.org, f"gig-{pool}", "", PRESETS["checkout"], (Quota("main", size=3),))
+        granted(await hf.submit(pool, CreatePool(made)))
+    ann, bea = [granted(await hf.book(f"gig-{pool}", "ann")) for pool in pools]
+    assert ann.reference == bea.reference
+    both = await hf.booking(ann.reference)
+    assert isinstance(both, Refusal)
+    assert (both.code, both.field) == ("invalid", "booking")
+    assert "say its id" in both.sentence
+    granted(await hf.cancel(ann.id))
+    assert granted(await hf.booking(ann.reference)).id == bea.id
+    granted(await hf.cancel(bea.id))
+    assert isinstance(await hf.booking(ann.reference), Refusal)
+
+
+def same_reference() -> tuple[int, int]:
+    """Two pools whose first bookings are called the same."""
+    seen: dict[str, int] = {}
+    for pool in count(1):
+        first = seen.setdefault(reference(pool, 1), pool)
+        if first != pool:
+            return first, pool
+    raise AssertionError
+
+
+async def test_nobody_is_called_like_those_who_were_forgotten(hf: Holdfast) -> None:
+    granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1}))
+    for party in ("erased-ann", {"id": "erased-ann"}):
+        refused = await hf.book("gig", party)
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("invalid", "party.id")
 
 
 async def test_a_tampered_edit_token_is_nobodys(hf: Holdfast) -> None:

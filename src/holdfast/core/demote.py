@@ -29,7 +29,7 @@ def losers(view: View, pool: Pool) -> list[Booking]:
     view.require("takers", (tuple(sorted(over)), excess()))
     going: list[Booking] = []
     takers = [b for b in view.bookings.values() if b.quota in over and b.state in TAKES_ROOM]
-    for booking in sorted(takers, key=lambda b: (b.state != OFFERED, -b.arrival)):
+    for booking in sorted(takers, key=lambda b: (b.state != OFFERED, -b.arrival, -b.number)):
         if excess() <= 0:
             break
         if used[booking.quota] > sizes[booking.quota]:

@@ -93,7 +93,7 @@ FROM bookings WHERE pool_id = $1 AND expires_at IS NOT NULL AND state = 'offered
 -- Of those who take room in some quotas: first the offers, then the others, of each the latest to arrive.
 SELECT {booking}
 FROM bookings WHERE pool_id = $1 AND state IN ('offered', 'held', 'confirmed') AND quota = ANY($2)
-ORDER BY state = 'offered' DESC, arrival DESC LIMIT $3;
+ORDER BY state = 'offered' DESC, arrival DESC, number DESC LIMIT $3;
 
 -- name: line_groups
 -- The groups of a line: each distinct (quota, quantity, round, wants), found by leaping from one to the next.

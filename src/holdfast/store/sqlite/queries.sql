@@ -96,7 +96,7 @@ WHERE pool_id = ?1 AND expires_at IS NOT NULL AND state = 'offered' LIMIT ?2;
 SELECT {booking}
 FROM bookings WHERE pool_id = ?1 AND (state = 'offered' OR state = 'held' OR state = 'confirmed')
     AND quota IN (SELECT value FROM json_each(?2))
-ORDER BY state = 'offered' DESC, arrival DESC LIMIT ?3;
+ORDER BY state = 'offered' DESC, arrival DESC, number DESC LIMIT ?3;
 
 -- name: line_groups
 -- The groups of a line: each distinct (quota, quantity, round, wants), found by leaping from one to the next.
