@@ -17,7 +17,9 @@ from urllib.parse import quote
 import httpx2 as httpx
 import msgspec
 
+from holdfast.client.said import body_of
 from holdfast.core.refusals import CODES, Refusal
+from holdfast.inputs import Bad
 from holdfast.unlogged import unlogged
 
 T = TypeVar("T")
@@ -95,21 +97,30 @@ class Asking:
         csv: str | None = None,
         key: str | None = None,
     ) -> T | Refusal:
-        """Ask until there is an answer. Every try of a change has the same idempotency key."""
+        """Ask, unless what is said cannot be asked at all; then it is refused before anything goes out."""
         headers = {}
         if method != "GET":
             headers = {"Idempotency-Key": key or str(uuid.uuid4()), "Content-Type": "application/json"}
             headers |= self._csrf
-        given = None if body is None else msgspec.json.encode(body)
+        try:
+            given = None if body is None else body_of(body)
+        except Bad as bad:
+            return bad.refusal
         if csv is not None:
             given, headers["Content-Type"] = csv.encode(), "text/csv"
         said = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         address = f"{path}?{httpx.QueryParams(said)}" if said else path
+        return await self._answer(kind, method, address, given, headers)
+
+    async def _answer(
+        self, kind: type[T], method: str, address: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> T | Refusal:
+        """Ask until there is an answer. Every try of a change has the same idempotency key."""
         failure: Exception = NotReached("the service was not asked")
         for number in range(self._tries_max):
             pause = min(_PAUSE_MAX_S, _PAUSE_S * 2**number) * random.uniform(0.5, 1.0)  # noqa: S311
             try:
-                answer = await self._send(method, address, given, headers)
+                answer = await self._send(method, address, body, headers)
             except httpx.TransportError as error:
                 failure = NotReached(f"{type(error).__name__}: {error}")
             else:

@@ -154,7 +154,7 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
     ) -> Booking | Refusal:
         """Ask for seats: held when there is room and nobody waits for it, else a place in line."""
         body = {
-            "party": msgspec.to_builtins(party) if isinstance(party, Party) else party,
+            "party": party,
             **({} if quantity is None else {"quantity": quantity}),
             "quota": quota,
             "units": list(units),
