@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
 from holdfast import Refusal
-from holdfast.client import Client
+from holdfast.client import AsyncClient, Client, ClientError, NotReached
+from holdfast.client.sync import _Blocking
 
 
 def refused(answer: object) -> tuple[str, str | None, str]:
@@ -25,6 +26,34 @@ def unheard() -> Client:
         raise AssertionError(f"{request.method} {request.url} went out")
 
     return Client("http://service.invalid", "hf_x", transport=httpx.MockTransport(hear))
+
+
+class Proxy:
+    """Answers in place of the service, one thing after the other, the last again and again."""
+
+    def __init__(self, *answers: httpx.Response) -> None:
+        self.asked: list[httpx.Request] = []
+        self._answers = answers
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        return self._answers[min(len(self.asked), len(self._answers)) - 1]
+
+    def client(self) -> Client:
+        return Client("http://service.invalid", "hf_x", transport=httpx.MockTransport(self))
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that a client makes, which take no time."""
+    pauses: list[float] = []
+
+    async def sleep(self: object, seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(_Blocking, "_sleep", sleep)
+    monkeypatch.setattr(AsyncClient, "_sleep", sleep)
+    return pauses
 
 
 @pytest.mark.parametrize("endless", [float("nan"), float("inf"), float("-inf")])
@@ -51,3 +80,94 @@ def test_a_number_that_json_has_not_is_refused_and_never_becomes_no_limit(
 def test_what_is_no_json_is_refused_by_its_field(unheard: Client, thing: object) -> None:
     answer = unheard.create_pool("p", quotas={"main": 1}, attributes={"a": thing})
     assert refused(answer) == ("invalid", "attributes", "attributes must be plain data.")
+
+
+RETENTION = httpx.Response(
+    200, json={"people_days": 30, "messages_days": None, "by": "staff:ops", "at": None}
+)
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_what_a_proxy_says_of_a_service_that_is_away_is_asked_again(status: int, slept: list[float]) -> None:
+    away = httpx.Response(status, html="<h1>Bad gateway</h1>")
+    proxy = Proxy(away, away, RETENTION)
+    assert proxy.client().set_retention(people_days=30, messages_days=None)
+    assert len({request.headers["idempotency-key"] for request in proxy.asked}) == 1
+    assert (len(proxy.asked), len(slept)) == (3, 2)
+    proxy = Proxy(away)
+    with pytest.raises(NotReached, match=rf"^{status}: <h1>Bad gateway</h1>$"):
+        proxy.client().retention()
+    assert len(proxy.asked) == 6
+
+
+def test_a_proxy_that_speaks_json_of_its_own_is_asked_again(slept: list[float]) -> None:
+    for problem in ({"code": ["odd"]}, {"code": 5}, {"code": "gateway"}, [], "text", None):
+        proxy = Proxy(httpx.Response(503, json=problem), RETENTION)
+        assert proxy.client().retention()
+        assert len(proxy.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "pause"),
+    [
+        ("3", 3.0),
+        ("Wed, 21 Oct 2026 07:28:04 GMT", 4.0),
+        ("Wed, 21 Oct 2026 07:27:00 GMT", 0.1),
+        ("soon", 0.1),
+        ("-5", 0.1),
+        ("nan", 0.1),
+        ("99 Oct", 0.1),
+        ("", 0.1),
+    ],
+)
+def test_a_pause_is_as_long_as_the_answer_says(retry_after: str, pause: float, slept: list[float]) -> None:
+    headers = {"Retry-After": retry_after, "Date": "Wed, 21 Oct 2026 07:28:00 GMT"}
+    proxy = Proxy(httpx.Response(503, headers=headers), RETENTION)
+    assert proxy.client().retention()
+    assert slept == [pytest.approx(pause, rel=0.5 if pause < 1 else 0)]
+
+
+@pytest.mark.parametrize("retry_after", ["3600", "Wed, 21 Oct 2099 07:28:00 GMT"])
+def test_who_is_told_to_come_back_much_later_is_told_so_at_once(retry_after: str, slept: list[float]) -> None:
+    proxy = Proxy(httpx.Response(503, headers={"Retry-After": retry_after}))
+    with pytest.raises(NotReached):
+        proxy.client().retention()
+    assert (len(proxy.asked), slept) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, html="<title>Sign in</title>"),
+        httpx.Response(200, json={"token": "theirs"}),
+        httpx.Response(200, json=[]),
+        httpx.Response(200, content=b"\xff\xfe"),
+        httpx.Response(204),
+        httpx.Response(302, headers={"Location": "https://login.invalid/"}),
+    ],
+)
+def test_an_answer_that_is_not_holdfasts_is_said_to_be_none(answer: httpx.Response) -> None:
+    for ask in (lambda hf: hf.pool("p"), lambda hf: hf.export_line("p"), lambda hf: hf.book("p", "ann")):
+        proxy = Proxy(answer)
+        with pytest.raises(ClientError, match=f"^{answer.status_code}: not an answer of Holdfast"):
+            ask(proxy.client())
+        assert len(proxy.asked) == 1
+
+
+def test_a_page_in_place_of_the_stream_is_said_to_be_none(slept: list[float]) -> None:
+    proxy = Proxy(httpx.Response(200, content=iter([b"<title>Sign in</title>"])))
+    with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast's, but '<title>"):
+        next(proxy.client().stream())
+    assert len(proxy.asked) == 1
+
+
+async def test_so_it_is_with_an_event_loop(slept: list[float]) -> None:
+    async def page() -> AsyncIterator[bytes]:
+        yield b"<title>Sign in</title>"
+
+    proxy = Proxy(httpx.Response(200, content=page()), httpx.Response(200, html="<title>Sign in</title>"))
+    async with AsyncClient("http://service.invalid", transport=httpx.MockTransport(proxy)) as hf:
+        with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast"):
+            await anext(hf.stream())
+        with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast"):
+            await hf.pools()

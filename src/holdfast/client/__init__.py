@@ -4,7 +4,7 @@ Methods carry the names of the library's and answer as it does: with what is now
 clients are one implementation. What could not be delivered is asked again, with the same idempotency key.
 """
 
-from holdfast.client.asking import ClientError, Forbidden, NotReached
+from holdfast.client.answers import ClientError, Forbidden, NotReached
 from holdfast.client.methods import AsyncClient
 from holdfast.client.sync import Client
 

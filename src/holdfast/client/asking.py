@@ -1,9 +1,4 @@
-"""How the client asks: one request, made again while that can help, always as the same request.
-
-ClientError
-├── NotReached    nobody answered, or nobody who could, until patience ended
-└── Forbidden     the key is not known, or may not do that
-"""
+"""How the client asks: one request, made again while that can help, always as the same request."""
 
 from __future__ import annotations
 
@@ -15,32 +10,19 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
 
 import httpx2 as httpx
-import msgspec
 
+from holdfast.client.answers import NotReached, failure_of, is_a, may_pass, read, refusal_of, wait_s
 from holdfast.client.said import body_of
-from holdfast.core.refusals import CODES, Refusal
+from holdfast.core.refusals import Refusal
 from holdfast.inputs import Bad
 from holdfast.unlogged import unlogged
 
 T = TypeVar("T")
 
-_AGAIN: Final = frozenset({"unavailable", "outcome_unknown", "idempotency_in_flight", "too_many_requests"})
 _PAUSE_S: Final = 0.1
 _PAUSE_MAX_S: Final = 5.0
 # Who is told to come back much later is told so: nobody waits that long in a call.
 _PATIENCE_S: Final = 10.0
-
-
-class ClientError(Exception):
-    """The service could not be asked as it should."""
-
-
-class NotReached(ClientError):
-    """Nobody answered who could."""
-
-
-class Forbidden(ClientError):
-    """The key is not known, or may not do that."""
 
 
 class Asking:
@@ -80,9 +62,9 @@ class Asking:
         async with self._http.stream(
             method="GET", url=path, headers=dict(headers), timeout=timeout
         ) as answer:
-            if answer.status_code != 200:
+            if not is_a("text/event-stream", answer):
                 await answer.aread()
-                raise _failure(answer)
+                raise failure_of(answer)
             async for line in answer.aiter_lines():
                 yield line
 
@@ -125,48 +107,14 @@ class Asking:
                 failure = NotReached(f"{type(error).__name__}: {error}")
             else:
                 if answer.status_code < 300:
-                    return _read(answer, kind)
-                problem, wait_s = _problem(answer), float(answer.headers.get("retry-after", 0))
-                if problem.get("code") not in _AGAIN or wait_s > _PATIENCE_S:
-                    return _refusal(answer, problem)
-                failure, pause = _failure(answer), max(pause, wait_s)
+                    return read(answer, kind)
+                if not may_pass(answer) or wait_s(answer) > _PATIENCE_S:
+                    return refusal_of(answer)
+                failure, pause = failure_of(answer), max(pause, wait_s(answer))
             if number + 1 < self._tries_max:
                 await self._sleep(pause)
         raise failure
 
 
-def _read(answer: Any, kind: type[T]) -> T:
-    """The answer as it was asked for; what is asked for as text is none of JSON."""
-    return answer.content.decode() if kind is str else msgspec.json.decode(answer.content, type=kind)
-
-
 def name_in_path(text: str) -> str:
     return quote(text, safe="")
-
-
-def _problem(answer: Any) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(answer.content)
-    except msgspec.DecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _refusal(answer: Any, problem: dict[str, Any]) -> Refusal:
-    """A well-formed no as the library gives it; anything else is raised."""
-    code = problem.get("code", "")
-    if code not in CODES:
-        raise _failure(answer)
-    facts = {name: value for name, value in problem.items() if name not in _PLAIN}
-    return Refusal(code, problem.get("detail", ""), problem.get("field"), facts)
-
-
-_PLAIN: Final = frozenset({"type", "title", "status", "code", "detail", "field"})
-
-
-def _failure(answer: Any) -> ClientError:
-    problem = _problem(answer)
-    said = f"{answer.status_code} {problem.get('code', '')}: {problem.get('detail', answer.text[:200])}"
-    if answer.status_code in (401, 403):
-        return Forbidden(said)
-    return NotReached(said) if answer.status_code in (429, 503, 502, 504) else ClientError(said)

@@ -10,7 +10,7 @@ import msgspec
 
 from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.accounts import AccountMethods
-from holdfast.client.asking import NotReached
+from holdfast.client.answers import NotReached
 from holdfast.client.asking import name_in_path as _name
 from holdfast.client.keeping import KeepingMethods
 from holdfast.client.messages import MessageMethods

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx2 as httpx
 
 from holdfast.changes import BookingChange, PoolChange
-from holdfast.client.asking import _failure
+from holdfast.client.answers import failure_of, is_a
 from holdfast.client.methods import AsyncClient
 from holdfast.unlogged import unlogged
 
@@ -40,9 +40,9 @@ class _Blocking(AsyncClient):
     async def _lines(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[str]:
         timeout = httpx.Timeout(15.0, read=60.0)
         with self._blocking.stream(method="GET", url=path, headers=dict(headers), timeout=timeout) as answer:
-            if answer.status_code != 200:
+            if not is_a("text/event-stream", answer):
                 answer.read()
-                raise _failure(answer)
+                raise failure_of(answer)
             for line in answer.iter_lines():
                 yield line
 
