@@ -171,3 +171,21 @@ async def test_so_it_is_with_an_event_loop(slept: list[float]) -> None:
             await anext(hf.stream())
         with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast"):
             await hf.pools()
+
+
+@pytest.mark.parametrize("key", ["", "é", 5, "a\nb", "a b", "x" * 201, b"key", True])
+def test_a_key_that_the_service_would_not_take_is_refused_and_not_replaced(unheard: Client, key: Any) -> None:
+    sentence = "idempotency_key must have 1 to 200 visible ASCII characters."
+    for answer in (
+        unheard.book("p", "ann", idempotency_key=key),
+        unheard.cancel("b", idempotency_key=key),
+        unheard.import_csv("p", "party_id\nann\n", idempotency_key=key),
+    ):
+        assert refused(answer) == ("invalid", "idempotency_key", sentence)
+
+
+def test_a_key_goes_out_as_it_was_said() -> None:
+    proxy = Proxy(RETENTION)
+    with pytest.raises(ClientError):
+        proxy.client().book("p", "ann", idempotency_key="x" * 200)
+    assert proxy.asked[0].headers["idempotency-key"] == "x" * 200

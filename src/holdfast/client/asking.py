@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import uuid
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -12,7 +11,7 @@ from urllib.parse import quote
 import httpx2 as httpx
 
 from holdfast.client.answers import NotReached, failure_of, is_a, may_pass, read, refusal_of, wait_s
-from holdfast.client.said import body_of
+from holdfast.client.said import body_of, idempotency_key_of
 from holdfast.core.refusals import Refusal
 from holdfast.inputs import Bad
 from holdfast.unlogged import unlogged
@@ -81,10 +80,10 @@ class Asking:
     ) -> T | Refusal:
         """Ask, unless what is said cannot be asked at all; then it is refused before anything goes out."""
         headers = {}
-        if method != "GET":
-            headers = {"Idempotency-Key": key or str(uuid.uuid4()), "Content-Type": "application/json"}
-            headers |= self._csrf
         try:
+            if method != "GET":
+                headers = {"Idempotency-Key": idempotency_key_of(key), "Content-Type": "application/json"}
+                headers |= self._csrf
             given = None if body is None else body_of(body)
         except Bad as bad:
             return bad.refusal

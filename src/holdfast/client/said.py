@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from holdfast.http.operations import IDEMPOTENCY_KEY
 from holdfast.inputs import Bad
+
+
+def idempotency_key_of(said: object) -> str:
+    """The key that every try of a change has; one of its own, if none is said."""
+    if said is None:
+        return str(uuid.uuid4())
+    if not isinstance(said, str) or not IDEMPOTENCY_KEY.fullmatch(said):
+        raise Bad("idempotency_key", "idempotency_key must have 1 to 200 visible ASCII characters.")
+    return said
 
 
 def body_of(said: Mapping[str, Any]) -> bytes:

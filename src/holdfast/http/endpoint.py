@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +19,7 @@ from holdfast.errors import CommandFailed, HoldfastError
 from holdfast.http import bodies, cookies
 from holdfast.http.from_here import must_be_from_here
 from holdfast.http.instants import in_utc
-from holdfast.http.operations import NOBODY, Call, Nothing, Operation, Query, Told
+from holdfast.http.operations import IDEMPOTENCY_KEY, NOBODY, Call, Nothing, Operation, Query, Told
 from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
 from holdfast.http.streaming import stream_out
 from holdfast.http.visit import Send, Visit
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("holdfast.http")
 
 _JSON: Final = b"application/json"
-_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _NAMED_MAX: Final = 100
 _encoder = msgspec.json.Encoder()
 
@@ -158,7 +156,7 @@ def _scoped(operation: Operation, given: bytes | None) -> str | None:
     if given is None:
         return None
     key = given.decode("latin-1")
-    if not _KEY.fullmatch(key):
+    if not IDEMPOTENCY_KEY.fullmatch(key):
         detail = "An Idempotency-Key has 1 to 200 visible ASCII characters."
         raise Problem("invalid", detail, "Idempotency-Key")
     return f"{operation.name} {key}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NamedTuple, TypeVar
@@ -30,6 +31,7 @@ NOBODY: Final = Access("", "", "nobody", "")
 ANYBODY: Final = frozenset({NOBODY.role})
 
 LIMIT_MAX: Final = 500
+IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
