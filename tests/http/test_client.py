@@ -139,6 +139,15 @@ def test_a_program_keeps_and_tells(server: Server, admin: Admin) -> None:
         assert granted(hf.erase_party("dora", cancel=True)).bookings == 1
 
 
+def test_a_unit_may_be_called_what_one_likes(server: Server, admin: Admin) -> None:
+    labels = ["..", ".", "a/b", "100%", "{label}", "%2e", "a b"]
+    with Client(server.base, key_of(admin)) as hf:
+        granted(hf.create_pool("oddly-named", quotas=[{"key": "main", "units": labels}]))
+        for label in labels:
+            granted(hf.close_unit("oddly-named", label))
+        assert granted(hf.units("oddly-named")).items == []
+
+
 def test_a_member_signs_in_with_the_client(server: Server, admin: Admin) -> None:
     with Client(server.base, key_of(admin)) as hf:
         olga = granted(hf.add_member("olga@example.org", "Olga", "admin"))

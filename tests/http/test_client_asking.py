@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import httpx2 as httpx
 import pytest
@@ -189,3 +191,69 @@ def test_a_key_goes_out_as_it_was_said() -> None:
     with pytest.raises(ClientError):
         proxy.client().book("p", "ann", idempotency_key="x" * 200)
     assert proxy.asked[0].headers["idempotency-key"] == "x" * 200
+
+
+@dataclass
+class Thing:
+    """Not a name, though it has one."""
+
+    id: str = "b1"
+    edit_token: str = "e.secret"
+
+
+@pytest.mark.parametrize(
+    ("ask", "field"),
+    [
+        (lambda hf, name: hf.confirm(name), "booking"),
+        (lambda hf, name: hf.booking(name), "booking"),
+        (lambda hf, name: hf.claim(name), "token"),
+        (lambda hf, name: hf.decline(name), "token_or_booking"),
+        (lambda hf, name: hf.pool(name), "pool"),
+        (lambda hf, name: hf.close_unit("p", name), "label"),
+        (lambda hf, name: hf.revoke_key(name), "key"),
+        (lambda hf, name: hf.template("offer", "en", name), "part"),
+        (lambda hf, name: hf.template(name, "en", "subject"), "kind"),
+        (lambda hf, name: hf.bookings(party=name), "party"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_by_its_field(
+    unheard: Client, ask: Callable[[Client, Any], Any], field: str
+) -> None:
+    must = f"{field} must be text."
+    assert refused(ask(unheard, Thing())) == ("invalid", field, must)
+    assert refused(ask(unheard, b"b1")) == ("invalid", field, must)
+    half = f"{field} has a character that cannot be kept."
+    assert refused(ask(unheard, "\ud800")) == ("invalid", field, half)
+    assert refused(ask(unheard, "x" * 10_001))[:2] == ("invalid", field)
+
+
+def test_a_booking_has_a_name_that_is_not_empty(unheard: Client) -> None:
+    assert refused(unheard.booking("")) == ("invalid", "booking", "booking must have 1 to 500 characters.")
+
+
+def test_text_in_place_of_a_list_is_not_taken_apart() -> None:
+    proxy = Proxy(RETENTION)
+    with pytest.raises(ClientError):
+        proxy.client().add_units("p", "AB")
+    assert proxy.asked[0].content == b'{"units":"AB"}'
+
+
+def test_the_stream_of_a_pool_that_is_none_is_not_asked_for(unheard: Client) -> None:
+    with pytest.raises(ClientError, match=r"^pool must be text\.$"):
+        next(unheard.stream(pool=Thing()))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [b"party_id\nann\n", None, 5, "party_id\n\ud800\n"])
+def test_a_file_that_is_no_text_is_refused(unheard: Client, text: Any) -> None:
+    assert refused(unheard.import_csv("p", text))[:2] == ("invalid", "text")
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "a/b", "../keys", "100%", "a b", "ä", "{part}", "a?b", "a#b", "...", "%2e"]
+)
+def test_a_name_is_one_part_of_the_path_whatever_it_is(name: str) -> None:
+    proxy = Proxy(RETENTION)
+    with pytest.raises(ClientError):
+        proxy.client().template(name, "en", "subject")
+    *_, last, language, part = proxy.asked[0].url.raw_path.decode().split("/")
+    assert (unquote(last), language, part) == (name, "en", "subject")

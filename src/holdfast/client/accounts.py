@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.accounts.members import Member
 from holdfast.client.asking import Asking
-from holdfast.client.asking import name_in_path as _name
 from holdfast.core.refusals import Refusal
 from holdfast.http.members import Removed
 from holdfast.http.operations import Page
@@ -50,14 +49,14 @@ class AccountMethods(Asking):
     ) -> Member | Refusal:
         """Add a member of staff, with an invitation."""
         body = {"email": email, "name": name, "role": role}
-        return await self._ask(Member, "POST", "/v1/members", body, key=idempotency_key)
+        return await self._ask(Member, "POST", "/v1/members", body, idempotency_key=idempotency_key)
 
     async def members(self, *, cursor: str = "", limit: int = 100) -> Page[Member] | Refusal:
         query = {"cursor": cursor, "limit": limit}
         return await self._ask(Page[Member], "GET", "/v1/members", query=query)
 
     async def member(self, member: str) -> Member | Refusal:
-        return await self._ask(Member, "GET", f"/v1/members/{_name(member)}")
+        return await self._ask(Member, "GET", "/v1/members/{member}", member=member)
 
     async def change_member(
         self,
@@ -69,20 +68,20 @@ class AccountMethods(Asking):
         idempotency_key: Key = None,
     ) -> Member | Refusal:
         """Change a member; what is not said stays."""
-        path = f"/v1/members/{_name(member)}"
+        path = "/v1/members/{member}"
         body = {"email": email, "name": name, "role": role}
-        return await self._ask(Member, "PATCH", path, body, key=idempotency_key)
+        return await self._ask(Member, "PATCH", path, body, idempotency_key=idempotency_key, member=member)
 
     async def invite_member(self, member: str, *, idempotency_key: Key = None) -> Member | Refusal:
         """Invite a member anew, to choose a password."""
-        path = f"/v1/members/{_name(member)}/invite"
-        return await self._ask(Member, "POST", path, key=idempotency_key)
+        path = "/v1/members/{member}/invite"
+        return await self._ask(Member, "POST", path, idempotency_key=idempotency_key, member=member)
 
     async def remove_member(self, member: str, *, idempotency_key: Key = None) -> Removed | Refusal:
         """Remove a member; they are signed out everywhere."""
-        path = f"/v1/members/{_name(member)}"
-        return await self._ask(Removed, "DELETE", path, key=idempotency_key)
+        path = "/v1/members/{member}"
+        return await self._ask(Removed, "DELETE", path, idempotency_key=idempotency_key, member=member)
 
     async def sign_out_member(self, member: str) -> SignedOut | Refusal:
         """Sign a member out everywhere."""
-        return await self._ask(SignedOut, "DELETE", f"/v1/members/{_name(member)}/sessions")
+        return await self._ask(SignedOut, "DELETE", "/v1/members/{member}/sessions", member=member)

@@ -6,12 +6,12 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Self, TypeVar
-from urllib.parse import quote
 
 import httpx2 as httpx
+from msgspec import UNSET
 
 from holdfast.client.answers import NotReached, failure_of, is_a, may_pass, read, refusal_of, wait_s
-from holdfast.client.said import body_of, idempotency_key_of
+from holdfast.client.said import address_of, body_of, csv_of, idempotency_key_of
 from holdfast.core.refusals import Refusal
 from holdfast.inputs import Bad
 from holdfast.unlogged import unlogged
@@ -73,24 +73,25 @@ class Asking:
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
+        /,
         *,
         query: Mapping[str, Any] | None = None,
-        csv: str | None = None,
-        key: str | None = None,
+        csv: object = UNSET,
+        idempotency_key: str | None = None,
+        **named: str,
     ) -> T | Refusal:
-        """Ask, unless what is said cannot be asked at all; then it is refused before anything goes out."""
+        """Ask, with what the path names; what cannot be asked is refused before anything goes out."""
         headers = {}
         try:
+            address = address_of(path, named, query or {})
             if method != "GET":
-                headers = {"Idempotency-Key": idempotency_key_of(key), "Content-Type": "application/json"}
-                headers |= self._csrf
+                key = idempotency_key_of(idempotency_key)
+                headers = {"Idempotency-Key": key, "Content-Type": "application/json"} | self._csrf
             given = None if body is None else body_of(body)
+            if csv is not UNSET:
+                given, headers["Content-Type"] = csv_of(csv), "text/csv"
         except Bad as bad:
             return bad.refusal
-        if csv is not None:
-            given, headers["Content-Type"] = csv.encode(), "text/csv"
-        said = {name: value for name, value in (query or {}).items() if value not in (None, "")}
-        address = f"{path}?{httpx.QueryParams(said)}" if said else path
         return await self._answer(kind, method, address, given, headers)
 
     async def _answer(
@@ -113,7 +114,3 @@ class Asking:
             if number + 1 < self._tries_max:
                 await self._sleep(pause)
         raise failure
-
-
-def name_in_path(text: str) -> str:
-    return quote(text, safe="")

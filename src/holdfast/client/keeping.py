@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.client.asking import Asking
-from holdfast.client.asking import name_in_path as _name
 from holdfast.core.refusals import Refusal
 from holdfast.keeping.imports import Imported
 from holdfast.keeping.persons import PersonRecord
@@ -18,19 +17,21 @@ class KeepingMethods(Asking):
 
     async def export_bookings(self, pool: str) -> str | Refusal:
         """All bookings of a pool, as CSV that is safe in a spreadsheet."""
-        return await self._ask(str, "GET", f"/v1/pools/{_name(pool)}/bookings.csv")
+        return await self._ask(str, "GET", "/v1/pools/{pool}/bookings.csv", pool=pool)
 
     async def export_line(self, pool: str) -> str | Refusal:
         """The line of a pool in order, as CSV that is safe in a spreadsheet."""
-        return await self._ask(str, "GET", f"/v1/pools/{_name(pool)}/line.csv")
+        return await self._ask(str, "GET", "/v1/pools/{pool}/line.csv", pool=pool)
 
     async def import_csv(
         self, pool: str, text: str, *, dry_run: bool = False, idempotency_key: Key = None
     ) -> Imported | Refusal:
         """Book for every row of a CSV, in order; what came of each row."""
-        path = f"/v1/pools/{_name(pool)}/import"
+        path = "/v1/pools/{pool}/import"
         query = {"dry_run": "true"} if dry_run else None
-        return await self._ask(Imported, "POST", path, csv=text, query=query, key=idempotency_key)
+        return await self._ask(
+            Imported, "POST", path, csv=text, query=query, idempotency_key=idempotency_key, pool=pool
+        )
 
     async def retention(self) -> Retention | Refusal:
         """For how long the org keeps what is over."""
@@ -45,12 +46,14 @@ class KeepingMethods(Asking):
 
     async def export_party(self, party: str) -> PersonRecord | Refusal:
         """All about one party, over all pools."""
-        return await self._ask(PersonRecord, "GET", f"/v1/parties/{_name(party)}")
+        return await self._ask(PersonRecord, "GET", "/v1/parties/{party}", party=party)
 
     async def erase_party(
         self, party: str, *, cancel: bool = False, dry_run: bool = False, idempotency_key: Key = None
     ) -> Erasure | Refusal:
         """Forget a party for good; `cancel` cancels first what still waits for an answer."""
-        path = f"/v1/parties/{_name(party)}"
+        path = "/v1/parties/{party}"
         said = {"cancel": "true" if cancel else None, "dry_run": "true" if dry_run else None}
-        return await self._ask(Erasure, "DELETE", path, query=said, key=idempotency_key)
+        return await self._ask(
+            Erasure, "DELETE", path, query=said, idempotency_key=idempotency_key, party=party
+        )

@@ -10,16 +10,17 @@ import msgspec
 
 from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.accounts import AccountMethods
-from holdfast.client.answers import NotReached
-from holdfast.client.asking import name_in_path as _name
+from holdfast.client.answers import ClientError, NotReached
 from holdfast.client.keeping import KeepingMethods
 from holdfast.client.messages import MessageMethods
+from holdfast.client.said import address_of
 from holdfast.core.model import Party
 from holdfast.core.refusals import Refusal
 from holdfast.http.offers import OfferShape
 from holdfast.http.operations import Page
 from holdfast.http.stats import OrgStats
 from holdfast.http.units import UnitShape
+from holdfast.inputs import Bad
 from holdfast.keys import ApiKey
 from holdfast.numbers import Numbers
 from holdfast.records import LogEntry, Opening, Stats
@@ -50,7 +51,7 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         if isinstance(quotas, Mapping):
             listed = [{"key": name, "size": size} for name, size in quotas.items()]
         body = {"key": key, "quotas": listed, **({"preset": preset} if preset else {}), **fields}
-        return await self._ask(PoolState, "POST", "/v1/pools", body, key=idempotency_key)
+        return await self._ask(PoolState, "POST", "/v1/pools", body, idempotency_key=idempotency_key)
 
     async def change_pool(
         self, pool: str, /, *, dry_run: bool = False, idempotency_key: Key = None, **fields: Any
@@ -58,11 +59,13 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         """Change a pool; a dry run says who would move and who would be told."""
         kind: Any = Outcome if dry_run else PoolState
         query = {"dry_run": "true"} if dry_run else None
-        path = f"/v1/pools/{_name(pool)}"
-        return await self._ask(kind, "PATCH", path, fields, query=query, key=idempotency_key)
+        path = "/v1/pools/{pool}"
+        return await self._ask(
+            kind, "PATCH", path, fields, query=query, idempotency_key=idempotency_key, pool=pool
+        )
 
     async def pool(self, pool: str) -> PoolState | Refusal:
-        return await self._ask(PoolState, "GET", f"/v1/pools/{_name(pool)}")
+        return await self._ask(PoolState, "GET", "/v1/pools/{pool}", pool=pool)
 
     async def pools(self, *, cursor: str = "", limit: int = 100) -> Page[PoolState] | Refusal:
         return await self._ask(Page[PoolState], "GET", "/v1/pools", query={"cursor": cursor, "limit": limit})
@@ -71,32 +74,38 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         self, pool: str, units: Sequence[Mapping[str, Any] | str], *, idempotency_key: Key = None
     ) -> PoolState | Refusal:
         """Open more units."""
-        path = f"/v1/pools/{_name(pool)}/units"
-        return await self._ask(PoolState, "POST", path, {"units": list(units)}, key=idempotency_key)
+        path = "/v1/pools/{pool}/units"
+        return await self._ask(
+            PoolState, "POST", path, {"units": units}, idempotency_key=idempotency_key, pool=pool
+        )
 
     async def units(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[UnitShape] | Refusal:
         query = {"cursor": cursor, "limit": limit}
-        return await self._ask(Page[UnitShape], "GET", f"/v1/pools/{_name(pool)}/units", query=query)
+        return await self._ask(Page[UnitShape], "GET", "/v1/pools/{pool}/units", query=query, pool=pool)
 
     async def close_unit(self, pool: str, label: str, *, idempotency_key: Key = None) -> PoolState | Refusal:
         """Take a free unit away."""
-        path = f"/v1/pools/{_name(pool)}/units/{_name(label)}"
-        return await self._ask(PoolState, "DELETE", path, key=idempotency_key)
+        path = "/v1/pools/{pool}/units/{label}"
+        return await self._ask(
+            PoolState, "DELETE", path, idempotency_key=idempotency_key, pool=pool, label=label
+        )
 
     async def fill(
         self, pool: str, steps: int | None = None, *, idempotency_key: Key = None
     ) -> Outcome | Refusal:
         """Give free room to the line; normally it happens by itself."""
-        path = f"/v1/pools/{_name(pool)}/fill"
-        return await self._ask(Outcome, "POST", path, {"steps": steps}, key=idempotency_key)
+        path = "/v1/pools/{pool}/fill"
+        return await self._ask(
+            Outcome, "POST", path, {"steps": steps}, idempotency_key=idempotency_key, pool=pool
+        )
 
     async def line(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[Booking] | Refusal:
         query = {"cursor": cursor, "limit": limit}
-        return await self._ask(Page[Booking], "GET", f"/v1/pools/{_name(pool)}/line", query=query)
+        return await self._ask(Page[Booking], "GET", "/v1/pools/{pool}/line", query=query, pool=pool)
 
     async def log(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[LogEntry] | Refusal:
         query = {"cursor": cursor, "limit": limit}
-        return await self._ask(Page[LogEntry], "GET", f"/v1/pools/{_name(pool)}/log", query=query)
+        return await self._ask(Page[LogEntry], "GET", "/v1/pools/{pool}/log", query=query, pool=pool)
 
     async def history(
         self,
@@ -110,29 +119,32 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
     ) -> Page[LogEntry] | Refusal:
         """What happened, the newest first; a page may hold nothing and still be followed by another."""
         query = {"topic": topic, "actor": actor, "unit": unit, "cursor": cursor, "limit": limit}
-        return await self._ask(Page[LogEntry], "GET", f"/v1/pools/{_name(pool)}/history", query=query)
+        return await self._ask(Page[LogEntry], "GET", "/v1/pools/{pool}/history", query=query, pool=pool)
 
     async def numbers(self, pool: str, *, days: int = 14) -> Numbers | Refusal:
         """What the last days of a pool add up to."""
-        path = f"/v1/pools/{_name(pool)}/numbers"
-        return await self._ask(Numbers, "GET", path, query={"days": days})
+        path = "/v1/pools/{pool}/numbers"
+        return await self._ask(Numbers, "GET", path, query={"days": days}, pool=pool)
 
     async def stats(self, pool: str) -> Stats | Refusal:
-        return await self._ask(Stats, "GET", f"/v1/pools/{_name(pool)}/stats")
+        return await self._ask(Stats, "GET", "/v1/pools/{pool}/stats", pool=pool)
 
     async def org_stats(self) -> OrgStats | Refusal:
         """The figures of the org, over all its pools."""
         return await self._ask(OrgStats, "GET", "/v1/stats")
 
     async def openings(self, pool: str) -> Page[Opening] | Refusal:
-        return await self._ask(Page[Opening], "GET", f"/v1/pools/{_name(pool)}/openings")
+        return await self._ask(Page[Opening], "GET", "/v1/pools/{pool}/openings", pool=pool)
 
     async def resolve(
         self, pool: str, opening: int, action: str, *, idempotency_key: Key = None
     ) -> PoolState | Refusal:
         """Decide on an opening that was handed back: "again", "free" or "close"."""
-        path = f"/v1/pools/{_name(pool)}/openings/{opening}/resolve"
-        return await self._ask(PoolState, "POST", path, {"action": action}, key=idempotency_key)
+        path = "/v1/pools/{pool}/openings/{opening}/resolve"
+        body, number = {"action": action}, f"{opening}"
+        return await self._ask(
+            PoolState, "POST", path, body, idempotency_key=idempotency_key, pool=pool, opening=number
+        )
 
     # Bookings.
 
@@ -157,7 +169,7 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
             "party": party,
             **({} if quantity is None else {"quantity": quantity}),
             "quota": quota,
-            "units": list(units),
+            "units": units,
             "if_full": if_full,
             "price": price,
             "wants": wants,
@@ -165,12 +177,12 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
             "confirmed": confirmed,
             "as_staff": as_staff,
         }
-        path = f"/v1/pools/{_name(pool)}/bookings"
-        return await self._ask(Booking, "POST", path, body, key=idempotency_key)
+        path = "/v1/pools/{pool}/bookings"
+        return await self._ask(Booking, "POST", path, body, idempotency_key=idempotency_key, pool=pool)
 
     async def booking(self, booking: str) -> Booking | Refusal:
         """A booking by its id, reference or edit token."""
-        return await self._ask(Booking, "GET", f"/v1/bookings/{_name(booking)}")
+        return await self._ask(Booking, "GET", "/v1/bookings/{booking}", booking=booking)
 
     async def bookings(
         self,
@@ -189,7 +201,7 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
 
     async def explain(self, booking: str) -> Page[Explanation] | Refusal:
         """Why a booking is where it is."""
-        return await self._ask(Page[Explanation], "GET", f"/v1/bookings/{_name(booking)}/explain")
+        return await self._ask(Page[Explanation], "GET", "/v1/bookings/{booking}/explain", booking=booking)
 
     async def change_booking(
         self,
@@ -202,9 +214,9 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         idempotency_key: Key = None,
     ) -> Booking | Refusal:
         """Change the name, contacts, locale or answers of a booking."""
-        path = f"/v1/bookings/{_name(booking)}"
+        path = "/v1/bookings/{booking}"
         body = {"name": name, "contacts": contacts, "locale": locale, "answers": answers}
-        return await self._ask(Booking, "PATCH", path, body, key=idempotency_key)
+        return await self._ask(Booking, "PATCH", path, body, idempotency_key=idempotency_key, booking=booking)
 
     async def confirm(self, booking: str, *, idempotency_key: Key = None) -> Booking | Refusal:
         """Make a held booking final."""
@@ -246,38 +258,43 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
         return await self._act(booking, "put-back", {"why": why}, idempotency_key)
 
     async def _act(self, booking: str, act: str, body: Mapping[str, Any], key: Key) -> Booking | Refusal:
-        return await self._ask(Booking, "POST", f"/v1/bookings/{_name(booking)}/{act}", body, key=key)
+        path = "/v1/bookings/{booking}/{act}"
+        return await self._ask(Booking, "POST", path, body, idempotency_key=key, booking=booking, act=act)
 
     # Offers.
 
     async def offer_of(self, token: str) -> OfferShape | Refusal:
         """An offer as its holder sees it; looking at it changes nothing."""
-        return await self._ask(OfferShape, "GET", f"/v1/offers/{_name(token)}")
+        return await self._ask(OfferShape, "GET", "/v1/offers/{token}", token=token)
 
     async def claim(
         self, token: str, quantity: int | None = None, *, idempotency_key: Key = None
     ) -> Booking | Refusal:
         """Take what was offered, by the offer's token."""
-        path = f"/v1/offers/{_name(token)}/claim"
-        return await self._ask(Booking, "POST", path, {"quantity": quantity}, key=idempotency_key)
+        path = "/v1/offers/{token}/claim"
+        return await self._ask(
+            Booking, "POST", path, {"quantity": quantity}, idempotency_key=idempotency_key, token=token
+        )
 
     async def decline(self, token_or_booking: str, *, idempotency_key: Key = None) -> Booking | Refusal:
         """Say no to an offer, by its token; or to the live offer of a booking."""
-        noun = "offers" if "." in token_or_booking else "bookings"
-        path = f"/v1/{noun}/{_name(token_or_booking)}/decline"
-        return await self._ask(Booking, "POST", path, {}, key=idempotency_key)
+        noun = "offers" if "." in str(token_or_booking) else "bookings"
+        path = f"/v1/{noun}/{{token_or_booking}}/decline"
+        return await self._ask(
+            Booking, "POST", path, {}, idempotency_key=idempotency_key, token_or_booking=token_or_booking
+        )
 
     # Keys.
 
     async def create_key(self, role: str, name: str, *, idempotency_key: Key = None) -> ApiKey | Refusal:
         body = {"role": role, "name": name}
-        return await self._ask(ApiKey, "POST", "/v1/keys", body, key=idempotency_key)
+        return await self._ask(ApiKey, "POST", "/v1/keys", body, idempotency_key=idempotency_key)
 
     async def keys(self, *, cursor: str = "", limit: int = 100) -> Page[ApiKey] | Refusal:
         return await self._ask(Page[ApiKey], "GET", "/v1/keys", query={"cursor": cursor, "limit": limit})
 
     async def revoke_key(self, key: str) -> ApiKey | Refusal:
-        return await self._ask(ApiKey, "DELETE", f"/v1/keys/{_name(key)}")
+        return await self._ask(ApiKey, "DELETE", "/v1/keys/{key}", key=key)
 
     # Watching.
 
@@ -288,13 +305,16 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
 
         None says that the break was too long: read the state anew.
         """
-        path = "/v1/stream" + (f"?pool={_name(pool)}" if pool else "")
+        try:
+            address = address_of("/v1/stream", {}, {"pool": pool})
+        except Bad as bad:
+            raise ClientError(str(bad)) from None
         breaks = 0
         while True:
             headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
             fields: dict[str, str] = {}
             try:
-                async for line in self._lines(path, headers):
+                async for line in self._lines(address, headers):
                     if line:
                         name, _, value = line.partition(": ")
                         fields[name] = value

@@ -6,11 +6,36 @@ import math
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import msgspec
 
+from holdfast import inputs
 from holdfast.http.operations import IDEMPOTENCY_KEY
 from holdfast.inputs import Bad
+
+
+def address_of(path: str, named: Mapping[str, Any], query: Mapping[str, Any]) -> str:
+    """The path with what it names, each as one part of it; and what the query says, if anything."""
+    parts = {field: _part(inputs.text(name, field, empty=False)) for field, name in named.items()}
+    said = {field: _asked(value, field) for field, value in query.items() if value not in (None, "")}
+    return path.format_map(parts) + (f"?{urlencode(said)}" if said else "")
+
+
+def _part(name: str) -> str:
+    # These two would be taken for steps up and down the path.
+    return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
+
+
+def _asked(value: object, field: str) -> str:
+    return str(value) if isinstance(value, int | float) else inputs.text(value, field, inputs.TEXT_MAX)
+
+
+def csv_of(text: object) -> bytes:
+    try:
+        return text.encode()  # type: ignore[attr-defined, no-any-return]
+    except (AttributeError, UnicodeEncodeError):
+        raise Bad("text", "The file must be text.") from None
 
 
 def idempotency_key_of(said: object) -> str:
