@@ -13,6 +13,7 @@ import pytest
 from holdfast import Refusal
 from holdfast.client import AsyncClient, Client, ClientError, NotReached
 from holdfast.client.sync import _Blocking
+from holdfast.errors import SettingsWrong
 
 
 def refused(answer: object) -> tuple[str, str | None, str]:
@@ -257,3 +258,37 @@ def test_a_name_is_one_part_of_the_path_whatever_it_is(name: str) -> None:
         proxy.client().template(name, "en", "subject")
     *_, last, language, part = proxy.asked[0].url.raw_path.decode().split("/")
     assert (unquote(last), language, part) == (name, "en", "subject")
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8000", "localhost:8000", "", "http://", "ftp://a", "http://a:b", 5]
+)
+def test_an_address_that_cannot_be_asked_is_said_at_once(url: Any) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(SettingsWrong, match=r"^an address such as http://127\.0\.0\.1:8000 is needed"):
+            kind(url, "hf_x")
+
+
+@pytest.mark.parametrize("key", ["hf_x\n", "é", "a b", 5])
+def test_a_key_that_cannot_be_sent_is_said_at_once_and_not_shown(key: Any) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(SettingsWrong, match=r"^a key has visible ASCII characters alone$"):
+            kind("http://service.invalid", key)
+
+
+def test_a_client_that_is_closed_says_so(unheard: Client) -> None:
+    unheard.close()
+    unheard.close()
+    for ask in (lambda: unheard.book("p", "ann"), unheard.pools, lambda: next(unheard.stream())):
+        with pytest.raises(ClientError, match=r"^this client is closed$"):
+            ask()
+
+
+async def test_a_client_with_an_event_loop_that_is_closed_says_so() -> None:
+    proxy = httpx.MockTransport(Proxy(httpx.Response(200, json={})))
+    async with AsyncClient("http://service.invalid", transport=proxy) as hf:
+        assert await hf.retention()
+    with pytest.raises(ClientError, match=r"^this client is closed$"):
+        await hf.retention()
+    with pytest.raises(ClientError, match=r"^this client is closed$"):
+        await anext(hf.stream())

@@ -10,8 +10,17 @@ from typing import Any, Final, Self, TypeVar
 import httpx2 as httpx
 from msgspec import UNSET
 
-from holdfast.client.answers import NotReached, failure_of, is_a, may_pass, read, refusal_of, wait_s
-from holdfast.client.said import address_of, body_of, csv_of, idempotency_key_of
+from holdfast.client.answers import (
+    ClientError,
+    NotReached,
+    failure_of,
+    is_a,
+    may_pass,
+    read,
+    refusal_of,
+    wait_s,
+)
+from holdfast.client.said import address_of, body_of, csv_of, idempotency_key_of, must_be_settings
 from holdfast.core.refusals import Refusal
 from holdfast.inputs import Bad
 from holdfast.unlogged import unlogged
@@ -30,7 +39,9 @@ class Asking:
     def __init__(
         self, url: str, key: str = "", *, timeout_s: float = 15.0, tries_max: int = 6, **options: Any
     ) -> None:
+        must_be_settings(url, key)
         self._tries_max = tries_max
+        self._closed = False
         self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         # What a session's changes say, once there is one.
         self._csrf: dict[str, str] = {}
@@ -46,7 +57,16 @@ class Asking:
         await self.close()
 
     async def close(self) -> None:
+        """Hang up; nothing more can be asked."""
+        self._closed = True
+        await self._hang_up()
+
+    async def _hang_up(self) -> None:
         await self._http.aclose()
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise ClientError("this client is closed")
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
         with unlogged():
@@ -81,6 +101,7 @@ class Asking:
         **named: str,
     ) -> T | Refusal:
         """Ask, with what the path names; what cannot be asked is refused before anything goes out."""
+        self._must_be_open()
         headers = {}
         try:
             address = address_of(path, named, query or {})

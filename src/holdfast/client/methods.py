@@ -305,6 +305,7 @@ class AsyncClient(AccountMethods, MessageMethods, KeepingMethods):
 
         None says that the break was too long: read the state anew.
         """
+        self._must_be_open()
         try:
             address = address_of("/v1/stream", {}, {"pool": pool})
         except Bad as bad:

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import math
+import re
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+import httpx2 as httpx
 import msgspec
 
 from holdfast import inputs
+from holdfast.errors import SettingsWrong
 from holdfast.http.operations import IDEMPOTENCY_KEY
 from holdfast.inputs import Bad
+
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]*")
+
+
+def must_be_settings(url: object, key: object) -> None:
+    """Raise SettingsWrong unless this is where one can ask, and a key that can be shown there."""
+    try:
+        found = httpx.URL(url) if isinstance(url, str) else None
+    except httpx.InvalidURL:
+        found = None
+    if found is None or found.scheme not in ("http", "https") or not found.host:
+        raise SettingsWrong(f"an address such as http://127.0.0.1:8000 is needed, not {url!r}")
+    if not isinstance(key, str) or not _VISIBLE.fullmatch(key):
+        raise SettingsWrong("a key has visible ASCII characters alone")
 
 
 def address_of(path: str, named: Mapping[str, Any], query: Mapping[str, Any]) -> str:

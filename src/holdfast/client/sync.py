@@ -27,7 +27,7 @@ class _Blocking(AsyncClient):
     def _open(self, **options: Any) -> None:
         self._blocking = httpx.Client(**options)
 
-    async def close(self) -> None:
+    async def _hang_up(self) -> None:
         self._blocking.close()
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
