@@ -66,7 +66,7 @@ def test_both_clients_have_the_same_methods() -> None:
 def test_every_operation_has_a_method(admin: Admin) -> None:
     """Each is asked for by some method: its path stands in the client, and its verb beside it."""
     sources = Path(client.__file__).parent.glob("*.py")
-    text = "".join(path.read_text() for path in sources)
+    text = "".join(f"{path.read_text()}\n\n" for path in sources)
     asked = {
         (found["verb"], re.sub(r"\{[^}]*\}", "{}", found["path"]))
         for found in re.finditer(r'"(?P<verb>GET|POST|PUT|PATCH|DELETE)",\s*f?"(?P<path>/v1/[^"?]*)"', text)

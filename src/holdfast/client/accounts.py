@@ -1,4 +1,4 @@
-"""What can be asked about members of staff, and by one of them who signs in."""
+"""What can be asked about who may ask: keys, members of staff, and one of them who signs in."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from holdfast.core.refusals import Refusal
 from holdfast.http.members import Removed
 from holdfast.http.operations import Page
 from holdfast.http.session import SessionShape, SignedOut
+from holdfast.keys import ApiKey
 
 Key = str | None
 
 
 class AccountMethods(Asking):
-    """Members and sessions."""
+    """Keys, members and sessions."""
 
     async def sign_in(self, email: str, password: str, *, org: str = "default") -> SessionShape | Refusal:
         """Sign in, in place of a key; raises Forbidden if e-mail and password do not belong together."""
@@ -85,3 +86,15 @@ class AccountMethods(Asking):
     async def sign_out_member(self, member: str) -> SignedOut | Refusal:
         """Sign a member out everywhere."""
         return await self._ask(SignedOut, "DELETE", "/v1/members/{member}/sessions", member=member)
+
+    # Keys.
+
+    async def create_key(self, role: str, name: str, *, idempotency_key: Key = None) -> ApiKey | Refusal:
+        body = {"role": role, "name": name}
+        return await self._ask(ApiKey, "POST", "/v1/keys", body, idempotency_key=idempotency_key)
+
+    async def keys(self, *, cursor: str = "", limit: int = 100) -> Page[ApiKey] | Refusal:
+        return await self._ask(Page[ApiKey], "GET", "/v1/keys", query={"cursor": cursor, "limit": limit})
+
+    async def revoke_key(self, key: str) -> ApiKey | Refusal:
+        return await self._ask(ApiKey, "DELETE", "/v1/keys/{key}", key=key)
