@@ -57,7 +57,7 @@ def library_reference() -> str:
     parts.append("## Refusals\n\n| code | status over HTTP |\n|---|--:|")
     parts += [f"| `{code}` | {status} |" for code, status in CODES.items()]
     tree = (inspect.getdoc(errors) or "").partition("\n\n")[2]
-    parts.append(f"\n## Errors\n\nAll are in `holdfast.errors`.\n\n```text\n{tree}\n```\n")
+    parts.append(f"\n## Errors\n\nAll but the last are in `holdfast.errors`.\n\n```text\n{tree}\n```\n")
     return "\n".join(parts)
 
 

@@ -10,7 +10,8 @@ HoldfastError
 ├── SettingsWrong        an address or setting that cannot be used
 ├── NotRehearsed         there is no dry run of this; `dry_run` answers it with a refusal
 ├── Refused              a refusal, for callers who would rather catch: see `granted`
-└── CommandFailed        a bug of ours stopped this one command; nothing was changed
+├── CommandFailed        a bug of ours stopped this one command; nothing was changed
+└── ClientError          a service could not be asked over HTTP: in `holdfast.client`, with its kinds
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What comes back: the answer that was asked for, a refusal, or neither.
 
-ClientError
-├── NotReached    nobody answered, or nobody who could, until patience ended
-└── Forbidden     the key is not known, or may not do that
+HoldfastError
+└── ClientError         the service could not be asked as it should
+    ├── NotReached      nobody answered, or nobody who could, until patience ended
+    └── Forbidden       the key is not known, or may not do that
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 
 from holdfast.clock import SystemClock, from_datetime
 from holdfast.core.refusals import CODES, Refusal
+from holdfast.errors import HoldfastError
 
 T = TypeVar("T")
 
@@ -24,7 +26,7 @@ _PASSING: Final = frozenset({429, 502, 503, 504})
 _PLAIN: Final = frozenset({"type", "title", "status", "code", "detail", "field"})
 
 
-class ClientError(Exception):
+class ClientError(HoldfastError):
     """The service could not be asked as it should."""
 
 

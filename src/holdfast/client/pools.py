@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.client.asking import Asking
+from holdfast.client.said import listed
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import Page
 from holdfast.http.stats import OrgStats
@@ -30,17 +31,25 @@ class PoolMethods(Asking):
         idempotency_key: Key = None,
         **fields: Any,
     ) -> PoolState | Refusal:
-        """Make a pool. `quotas` is a mapping of key to size, or a list of objects."""
-        listed = quotas
-        if isinstance(quotas, Mapping):
-            listed = [{"key": name, "size": size} for name, size in quotas.items()]
-        body = {"key": key, "quotas": listed, **({"preset": preset} if preset else {}), **fields}
+        """Make a pool.
+
+        `quotas` is a mapping of key to size (None is unlimited) or to a list of labels, whose units it then
+        has; or a list of objects with key, title, size or units, and eligible (a condition). More fields:
+        policy, title, opens_at, closes_at, starts_at, time_zone, price, open_size, questions, attributes,
+        page and status.
+        """
+        body = {"key": key, "quotas": listed(quotas), **({"preset": preset} if preset else {}), **fields}
         return await self._ask(PoolState, "POST", "/v1/pools", body, idempotency_key=idempotency_key)
 
     async def change_pool(
         self, pool: str, /, *, dry_run: bool = False, idempotency_key: Key = None, **fields: Any
     ) -> PoolState | Outcome | Refusal:
-        """Change a pool; a dry run says who would move and who would be told."""
+        """Change a pool's fields, its policy among them, or with `sizes` those of its quotas by key.
+
+        What is not said stays. `allow_demotion` lets people lose their place; a dry run says who would.
+        """
+        if "quotas" in fields:
+            fields["quotas"] = listed(fields["quotas"])
         kind: Any = Outcome if dry_run else PoolState
         query = {"dry_run": "true"} if dry_run else None
         path = "/v1/pools/{pool}"
