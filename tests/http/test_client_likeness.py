@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import httpx2 as httpx
 import msgspec
 import pytest
 
-from holdfast import granted
-from holdfast.client import Client, ClientError
+from holdfast import Outcome, Refusal, granted
+from holdfast.client import AsyncClient, Client, ClientError
 from holdfast.errors import HoldfastError
 from holdfast.http.operations import Page
 from tests.http.server import Client as Admin
@@ -71,3 +72,84 @@ def test_lists_are_walked_through_as_those_of_the_library(server: Server, admin:
         assert granted(hf.line("chairs"))[0].id == bea.id
         assert len(granted(hf.bookings("chairs"))) == 2
         assert not granted(hf.openings("chairs"))
+
+
+def test_time_is_moved_as_in_the_library(server: Server, admin: Admin) -> None:
+    with Client(server.base, key_of(admin)) as hf:
+        granted(hf.create_pool("short", preset="class_waitlist", quotas={"main": 1}))
+        ann = granted(hf.book("short", "ann"))
+        before = granted(hf.clock()).now
+        assert granted(hf.advance(seconds=15 * 60)).now == before + timedelta(minutes=15)
+        assert granted(hf.booking(ann.id)).state == "expired"
+        later = before + timedelta(hours=1)
+        assert granted(hf.advance(later)).now == later
+        assert granted(hf.advance(later.isoformat())).now == later
+        for answer in (hf.advance(before), hf.advance(later, seconds=5), hf.advance(seconds=-1)):
+            assert isinstance(answer, Refusal)
+            assert answer.code == "invalid"
+
+
+def test_a_dry_run_is_asked_for_as_of_the_library(server: Server, admin: Admin) -> None:
+    with Client(server.base, key_of(admin)) as hf:
+        granted(hf.create_pool("tried", preset="class_waitlist", quotas={"main": 1}))
+        ann, bea = (granted(hf.book("tried", party)) for party in ("ann", "bea"))
+        would = granted(hf.dry_run(lambda hf: hf.cancel(ann.id)))
+        assert isinstance(would, Outcome)
+        assert [event["event"] for event in would.events] == ["Cancelled", "OpeningStarted", "Offered"]
+        assert would.messages[1]["booking"] == bea.id
+        assert granted(hf.booking(ann.id)).state == "held"
+        asked: list[Callable[[Client], object]] = [
+            lambda hf: hf.create_pool("another", quotas={"main": 1}),
+            lambda hf: hf.change_pool("tried", title="T"),
+            lambda hf: hf.add_units("tried", ["A"]),
+            lambda hf: hf.fill("tried"),
+            lambda hf: hf.book("tried", "cyd"),
+            lambda hf: hf.change_booking(ann.id, name="Ann"),
+            lambda hf: hf.confirm(ann.id),
+            lambda hf: hf.extend(ann.id),
+            lambda hf: hf.move(bea.id),
+            lambda hf: hf.offer(bea.id),
+            lambda hf: hf.decline(bea.id),
+            lambda hf: hf.put_back(ann.id),
+        ]
+        before = granted(hf.log("tried"))
+        assert all(isinstance(hf.dry_run(ask), Outcome) for ask in asked)
+        assert granted(hf.dry_run(lambda hf: hf.import_csv("tried", "party_id\ndan\n"))).dry_run  # type: ignore[attr-defined]
+        assert granted(hf.dry_run(lambda hf: hf.erase_party("ann", cancel=True))).dry_run  # type: ignore[attr-defined]
+        assert granted(hf.log("tried")) == before
+
+
+def test_of_what_there_is_no_dry_run_nothing_is_changed(server: Server, admin: Admin) -> None:
+    with Client(server.base, key_of(admin)) as hf:
+        asked: list[Callable[[Client], object]] = [
+            lambda hf: hf.create_key("read", "never"),
+            lambda hf: hf.add_webhook("https://receiver.invalid/never"),
+            lambda hf: hf.set_template("offer", "en", "subject", "never"),
+            lambda hf: hf.advance(seconds=1),
+        ]
+        now = granted(hf.clock())
+        for ask in asked:
+            answer = hf.dry_run(ask)
+            assert isinstance(answer, Refusal)
+            assert (answer.code, answer.sentence) == ("not_possible", "There is no dry run of this.")
+        assert granted(hf.clock()) == now
+        assert "never" not in {key.name for key in granted(hf.keys())}
+
+
+async def test_a_dry_run_with_an_event_loop(server: Server, admin: Admin) -> None:
+    admin.pool("tried-too")
+    async with AsyncClient(server.base, key_of(admin)) as hf:
+        would = await hf.dry_run(lambda hf: hf.book("tried-too", "ann"))
+        assert granted(would).events[0]["event"] == "Held"
+        with pytest.raises(ClientError, match=r"^in a dry run, ask the client that it hands on$"):
+            await hf.dry_run(lambda _: hf.book("tried-too", "ann"))
+        assert not granted(await hf.bookings("tried-too"))
+        assert granted(await hf.book("tried-too", "ann")).state == "held"
+
+
+def test_a_dry_run_that_asks_the_client_outside_changes_nothing(server: Server, admin: Admin) -> None:
+    admin.pool("tried-wrongly")
+    with Client(server.base, key_of(admin)) as hf:
+        with pytest.raises(ClientError, match=r"^in a dry run, ask the client that it hands on$"):
+            hf.dry_run(lambda _: hf.book("tried-wrongly", "ann"))
+        assert not granted(hf.bookings("tried-wrongly"))

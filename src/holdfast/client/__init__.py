@@ -1,7 +1,8 @@
 """A typed client of the HTTP service: `async with AsyncClient(url, key) as hf`, or without async: `Client`.
 
-Methods carry the names of the library's and answer as it does: with what is now true, or with a Refusal. Both
-clients are one implementation. What could not be delivered is asked again, with the same idempotency key.
+Methods mostly carry the names of the library's, and answer as it does: with what is now true, or with a
+Refusal; docs/howto/http.md says what differs. Both clients are one implementation. What could not be
+delivered is asked again, with the same idempotency key.
 """
 
 from holdfast.client.answers import ClientError, Forbidden, NotReached

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from typing import Any, Final, Self, TypeVar, cast
 
 import httpx2 as httpx
 from msgspec import UNSET
@@ -23,6 +26,7 @@ from holdfast.client.answers import (
 from holdfast.client.said import address_of, body_of, csv_of, idempotency_key_of, must_be_settings
 from holdfast.core.refusals import Refusal
 from holdfast.inputs import Bad
+from holdfast.shapes import Outcome
 from holdfast.unlogged import unlogged
 
 T = TypeVar("T")
@@ -31,6 +35,8 @@ _PAUSE_S: Final = 0.1
 _PAUSE_MAX_S: Final = 5.0
 # Who is told to come back much later is told so: nobody waits that long in a call.
 _PATIENCE_S: Final = 10.0
+# Of which client there is a dry run just now: what is asked of itself then would really be done.
+_REHEARSED: ContextVar[Asking | None] = ContextVar("_REHEARSED", default=None)
 
 
 class Asking:
@@ -41,7 +47,7 @@ class Asking:
     ) -> None:
         must_be_settings(url, key)
         self._tries_max = tries_max
-        self._closed = False
+        self._closed = self._rehearses = False
         self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         # What a session's changes say, once there is one.
         self._csrf: dict[str, str] = {}
@@ -67,6 +73,26 @@ class Asking:
     def _must_be_open(self) -> None:
         if self._closed:
             raise ClientError("this client is closed")
+
+    async def dry_run(self, ask: Callable[[Self], Awaitable[object]]) -> Outcome | Refusal:
+        """What any change would do, without doing it: `await hf.dry_run(lambda hf: hf.cancel(booking))`.
+
+        The answer tells what would happen and who would be told. It is for changes of pools, units and
+        bookings; of other things there is none. CSV that would come in, and a party that would be forgotten,
+        have answers of their own.
+        """
+        with self._rehearsed() as rehearsal:
+            return cast("Outcome | Refusal", await ask(rehearsal))
+
+    @contextmanager
+    def _rehearsed(self) -> Iterator[Self]:
+        rehearsal = copy(self)
+        rehearsal._rehearses = True
+        was = _REHEARSED.set(self)
+        try:
+            yield rehearsal
+        finally:
+            _REHEARSED.reset(was)
 
     async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
         with unlogged():
@@ -102,9 +128,15 @@ class Asking:
     ) -> T | Refusal:
         """Ask, with what the path names; what cannot be asked is refused before anything goes out."""
         self._must_be_open()
-        headers = {}
+        if method != "GET" and _REHEARSED.get() is self:
+            raise ClientError("in a dry run, ask the client that it hands on")
+        headers, query = {}, query or {}
+        if self._rehearses and method != "GET":
+            # Where there is no dry run, the service refuses to be asked for one before it does anything.
+            kind = kind if "dry_run" in query else cast("type[T]", Outcome)
+            query = {**query, "dry_run": "true"}
         try:
-            address = address_of(path, named, query or {})
+            address = address_of(path, named, query)
             if method != "GET":
                 key = idempotency_key_of(idempotency_key)
                 headers = {"Idempotency-Key": key, "Content-Type": "application/json"} | self._csrf
@@ -113,7 +145,10 @@ class Asking:
                 given, headers["Content-Type"] = csv_of(csv), "text/csv"
         except Bad as bad:
             return bad.refusal
-        return await self._answer(kind, method, address, given, headers)
+        answer = await self._answer(kind, method, address, given, headers)
+        if self._rehearses and isinstance(answer, Refusal) and answer.field == "dry_run":
+            return Refusal("not_possible", "There is no dry run of this.")
+        return answer
 
     async def _answer(
         self, kind: type[T], method: str, address: str, body: bytes | None, headers: Mapping[str, str]

@@ -28,7 +28,7 @@ class KeepingMethods(Asking):
     ) -> Imported | Refusal:
         """Book for every row of a CSV, in order; what came of each row."""
         path = "/v1/pools/{pool}/import"
-        query = {"dry_run": "true"} if dry_run else None
+        query = {"dry_run": "true" if dry_run else None}
         return await self._ask(
             Imported, "POST", path, csv=text, query=query, idempotency_key=idempotency_key, pool=pool
         )

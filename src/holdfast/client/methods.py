@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any, Final
 
 import httpx2 as httpx
@@ -16,6 +17,8 @@ from holdfast.client.keeping import KeepingMethods
 from holdfast.client.messages import MessageMethods
 from holdfast.client.pools import PoolMethods
 from holdfast.client.said import address_of
+from holdfast.core.refusals import Refusal
+from holdfast.http.clock import ClockShape
 from holdfast.inputs import Bad
 
 _MESSAGES: Final[dict[str | None, Any]] = {"booking": BookingChange, "pool": PoolChange}
@@ -23,6 +26,21 @@ _MESSAGES: Final[dict[str | None, Any]] = {"booking": BookingChange, "pool": Poo
 
 class AsyncClient(PoolMethods, BookingMethods, MessageMethods, KeepingMethods, AccountMethods):
     """The service, for programs with an event loop."""
+
+    async def clock(self) -> ClockShape | Refusal:
+        """What time it is for a service with a test clock."""
+        return await self._ask(ClockShape, "GET", "/v1/clock")
+
+    async def advance(
+        self, to: datetime | str | None = None, *, seconds: int = 0, idempotency_key: str | None = None
+    ) -> ClockShape | Refusal:
+        """Move the test clock to an instant, or by so many seconds; what time it is then.
+
+        All that falls due on the way happens in order, each at its own instant. A service has a test clock if
+        it was started with `--test-clock`; elsewhere this is refused as unknown.
+        """
+        body = {"advance_s": seconds} if to is None else {"now": to, "advance_s": seconds or None}
+        return await self._ask(ClockShape, "POST", "/v1/clock", body, idempotency_key=idempotency_key)
 
     async def stream(
         self, *, pool: str | None = None, last_event_id: str = ""

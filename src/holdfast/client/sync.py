@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from copy import copy
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import httpx2 as httpx
 
 from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.answers import failure_of, is_a
 from holdfast.client.methods import AsyncClient
+from holdfast.core.refusals import Refusal
+from holdfast.shapes import Outcome
 from holdfast.unlogged import unlogged
 
 P = ParamSpec("P")
@@ -82,6 +85,12 @@ class Client:
     def close(self) -> None:
         _done(self._client.close())
 
+    def dry_run(self, ask: Callable[[Client], object]) -> Outcome | Refusal:
+        """What any change would do, without doing it; see `AsyncClient.dry_run`."""
+        rehearsal = copy(self)
+        with self._client._rehearsed() as rehearsal._client:
+            return cast("Outcome | Refusal", ask(rehearsal))
+
     def stream(
         self, *, pool: str | None = None, last_event_id: str = ""
     ) -> Iterator[BookingChange | PoolChange | None]:
@@ -90,6 +99,8 @@ class Client:
         while True:
             yield _done(changes.__anext__())  # type: ignore[arg-type]
 
+    clock = _sync(AsyncClient.clock)
+    advance = _sync(AsyncClient.advance)
     create_pool = _sync(AsyncClient.create_pool)
     change_pool = _sync(AsyncClient.change_pool)
     pool = _sync(AsyncClient.pool)
