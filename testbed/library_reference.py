@@ -47,18 +47,23 @@ WIDTH: Final = 96
 def library_reference() -> str:
     parts = [OPENING]
     for heading, owner in SECTIONS.items():
-        parts.append(f"## {heading}\n")
-        for name in methods_of(owner):
-            method = getattr(Holdfast, name)
-            parts += [f"### {name}\n", f"```text\n{_signature(name, method)}\n```\n", f"{_told(method)}\n"]
+        parts += section(heading, owner, Holdfast)
     parts.append("## What comes back\n")
-    for value in values():
-        parts += _value(value)
+    for kind in values():
+        parts += value(kind)
     parts.append("## Refusals\n\n| code | status over HTTP |\n|---|--:|")
     parts += [f"| `{code}` | {status} |" for code, status in CODES.items()]
     tree = (inspect.getdoc(errors) or "").partition("\n\n")[2]
     parts.append(f"\n## Errors\n\nAll but the last are in `holdfast.errors`.\n\n```text\n{tree}\n```\n")
     return "\n".join(parts)
+
+
+def section(heading: str, owner: type, of: type) -> Iterator[str]:
+    """The methods that stand in one class, as the whole of which it is a part has them."""
+    yield f"## {heading}\n"
+    for name in methods_of(owner):
+        method = getattr(of, name)
+        yield f"### {name}\n\n```text\n{signature(name, method)}\n```\n\n{_told(method)}\n"
 
 
 def methods_of(owner: type) -> list[str]:
@@ -74,7 +79,7 @@ def values() -> list[type]:
     return [it for it in kept if _fields(it)]
 
 
-def _signature(name: str, method: Any) -> str:
+def signature(name: str, method: Any) -> str:
     asked = inspect.signature(method)
     shown = list(_parameters(asked))
     # Who reads wants to know what `async with` gives, not how it is made.
@@ -106,7 +111,7 @@ def _told(method: Any) -> str:
     return told
 
 
-def _value(kind: type) -> Iterator[str]:
+def value(kind: type) -> Iterator[str]:
     told = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
     yield f"### {kind.__name__}\n\n{told}\n\n| field | type |\n|---|---|"
     for name, annotation in _fields(kind).items():

@@ -61,10 +61,12 @@ if importlib.util.find_spec("holdfast.http"):
     from testbed.api_reference import api_reference
 
     PAGES["docs/reference/api.md"] = api_reference
+    from testbed.client_reference import client_reference
     from testbed.library_reference import library_reference
     from testbed.settings_reference import settings_reference
 
     PAGES["docs/reference/library.md"] = library_reference
+    PAGES["docs/reference/client.md"] = client_reference
     PAGES["docs/reference/settings.md"] = settings_reference
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
+from holdfast.client import AsyncClient
 from holdfast.http.settings import Settings
 from holdfast.outbox import MessageSettings
-from testbed import library_reference, settings_reference
+from testbed import client_reference, library_reference, settings_reference
 from testbed.reference import PAGES
 from testbed.settings_reference import variable
 
@@ -32,6 +33,26 @@ def test_every_method_of_the_library_stands_on_its_page_once(monkeypatch: pytest
     monkeypatch.setattr(Holdfast.claim, "__doc__", None)
     with pytest.raises(AssertionError, match=r"PeopleCommands\.claim says nothing of itself"):
         library_reference.library_reference()
+
+
+def test_every_method_of_the_client_stands_on_its_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/reference/client.md").read_text(encoding="utf-8")
+    methods = page.partition("## What comes back")[0]
+    public = [name for name, it in inspect.getmembers(AsyncClient, callable) if not name.startswith("_")]
+    assert sorted(re.findall(r"^### (\w+)$", methods, re.MULTILINE)) == sorted(public)
+    monkeypatch.setattr(AsyncClient.claim, "__doc__", None)
+    with pytest.raises(AssertionError, match=r"BookingMethods\.claim says nothing of itself"):
+        client_reference.client_reference()
+
+
+def test_what_the_library_has_and_the_client_has_not_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/reference/client.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)` \|", page.partition("## What the library has")[2], re.MULTILINE)
+    missing = {name for name, it in inspect.getmembers(Holdfast, callable) if not hasattr(AsyncClient, name)}
+    assert sorted(named) == sorted(name for name in missing if not name.startswith("_") and name != "submit")
+    monkeypatch.delitem(client_reference.INSTEAD, "totals")
+    with pytest.raises(KeyError, match="totals"):
+        client_reference.client_reference()
 
 
 def settings_that_are_read() -> set[str]:

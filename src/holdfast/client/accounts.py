@@ -53,10 +53,12 @@ class AccountMethods(Asking):
         return await self._ask(Member, "POST", "/v1/members", body, idempotency_key=idempotency_key)
 
     async def members(self, *, cursor: str = "", limit: int = 100) -> Page[Member] | Refusal:
+        """The members of staff."""
         query = {"cursor": cursor, "limit": limit}
         return await self._ask(Page[Member], "GET", "/v1/members", query=query)
 
     async def member(self, member: str) -> Member | Refusal:
+        """A member of staff, by their id."""
         return await self._ask(Member, "GET", "/v1/members/{member}", member=member)
 
     async def change_member(
@@ -90,11 +92,14 @@ class AccountMethods(Asking):
     # Keys.
 
     async def create_key(self, role: str, name: str, *, idempotency_key: Key = None) -> ApiKey | Refusal:
+        """Make a key of a role; the answer has its secret, which is never shown again."""
         body = {"role": role, "name": name}
         return await self._ask(ApiKey, "POST", "/v1/keys", body, idempotency_key=idempotency_key)
 
     async def keys(self, *, cursor: str = "", limit: int = 100) -> Page[ApiKey] | Refusal:
+        """The keys, and when each was last used."""
         return await self._ask(Page[ApiKey], "GET", "/v1/keys", query={"cursor": cursor, "limit": limit})
 
     async def revoke_key(self, key: str) -> ApiKey | Refusal:
+        """End a key, by its id."""
         return await self._ask(ApiKey, "DELETE", "/v1/keys/{key}", key=key)

@@ -67,9 +67,11 @@ class MessageMethods(Asking):
         return await self._ask(Webhook, "POST", "/v1/webhooks", body, idempotency_key=idempotency_key)
 
     async def webhooks(self) -> Page[Webhook] | Refusal:
+        """The webhooks, without their secrets."""
         return await self._ask(Page[Webhook], "GET", "/v1/webhooks")
 
     async def webhook(self, webhook: str) -> Webhook | Refusal:
+        """A webhook, by its id."""
         return await self._ask(Webhook, "GET", "/v1/webhooks/{webhook}", webhook=webhook)
 
     async def change_webhook(
@@ -126,6 +128,7 @@ class MessageMethods(Asking):
         return await self._ask(Page[Template], "GET", "/v1/templates")
 
     async def template(self, kind: str, language: str, part: str) -> Template | Refusal:
+        """A part of a kind of message in the org's own words."""
         path = "/v1/templates/{kind}/{language}/{part}"
         return await self._ask(Template, "GET", path, kind=kind, language=language, part=part)
 
@@ -153,6 +156,7 @@ class MessageMethods(Asking):
     # Contacts of staff.
 
     async def staff_contacts(self) -> Page[StaffContact] | Refusal:
+        """Who of staff is told what needs them."""
         return await self._ask(Page[StaffContact], "GET", "/v1/staff-contacts")
 
     async def add_staff_contact(
@@ -172,6 +176,7 @@ class MessageMethods(Asking):
     # Web sites that may show the org's pages.
 
     async def origins(self) -> Page[Origin] | Refusal:
+        """The web sites that may show the org's pages."""
         return await self._ask(Page[Origin], "GET", "/v1/origins")
 
     async def allow_origin(self, origin: str) -> Origin | Refusal:

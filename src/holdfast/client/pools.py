@@ -58,9 +58,11 @@ class PoolMethods(Asking):
         )
 
     async def pool(self, pool: str) -> PoolState | Refusal:
+        """A pool, by its id or key."""
         return await self._ask(PoolState, "GET", "/v1/pools/{pool}", pool=pool)
 
     async def pools(self, *, cursor: str = "", limit: int = 100) -> Page[PoolState] | Refusal:
+        """The pools of the org; a public key sees the open ones."""
         return await self._ask(Page[PoolState], "GET", "/v1/pools", query={"cursor": cursor, "limit": limit})
 
     async def add_units(
@@ -73,6 +75,7 @@ class PoolMethods(Asking):
         )
 
     async def units(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[UnitShape] | Refusal:
+        """The units that are open, in order, each with the booking that has it."""
         query = {"cursor": cursor, "limit": limit}
         return await self._ask(Page[UnitShape], "GET", "/v1/pools/{pool}/units", query=query, pool=pool)
 
@@ -93,10 +96,12 @@ class PoolMethods(Asking):
         )
 
     async def line(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[Booking] | Refusal:
+        """The line in order, with positions."""
         query = {"cursor": cursor, "limit": limit}
         return await self._ask(Page[Booking], "GET", "/v1/pools/{pool}/line", query=query, pool=pool)
 
     async def log(self, pool: str, *, cursor: str = "", limit: int = 100) -> Page[LogEntry] | Refusal:
+        """Everything that happened, in order."""
         query = {"cursor": cursor, "limit": limit}
         return await self._ask(Page[LogEntry], "GET", "/v1/pools/{pool}/log", query=query, pool=pool)
 
@@ -120,6 +125,7 @@ class PoolMethods(Asking):
         return await self._ask(Numbers, "GET", path, query={"days": days}, pool=pool)
 
     async def stats(self, pool: str) -> Stats | Refusal:
+        """The figures of a pool."""
         return await self._ask(Stats, "GET", "/v1/pools/{pool}/stats", pool=pool)
 
     async def org_stats(self) -> OrgStats | Refusal:
@@ -127,6 +133,7 @@ class PoolMethods(Asking):
         return await self._ask(OrgStats, "GET", "/v1/stats")
 
     async def openings(self, pool: str) -> Page[Opening] | Refusal:
+        """Room that came free: what is being offered, and what was handed back to staff."""
         return await self._ask(Page[Opening], "GET", "/v1/pools/{pool}/openings", pool=pool)
 
     async def resolve(
