@@ -292,3 +292,16 @@ async def test_a_client_with_an_event_loop_that_is_closed_says_so() -> None:
         await hf.retention()
     with pytest.raises(ClientError, match=r"^this client is closed$"):
         await anext(hf.stream())
+
+
+@pytest.mark.parametrize("error", [httpx.ConnectError("nobody"), httpx.DecodingError("no gzip")])
+def test_what_breaks_below_is_said_as_the_clients_own(error: Exception, slept: list[float]) -> None:
+    def break_down(request: httpx.Request) -> httpx.Response:
+        raise error
+
+    hf = Client("http://service.invalid", transport=httpx.MockTransport(break_down))
+    for ask in (hf.pools, lambda: next(hf.stream())):
+        slept.clear()
+        with pytest.raises(NotReached, match=f"^{type(error).__name__}: {error}$"):
+            ask()
+        assert len(slept) in (5, 6)

@@ -86,6 +86,10 @@ def refusal_of(answer: Any) -> Refusal:
     return Refusal(problem["code"], problem.get("detail", ""), problem.get("field"), facts)
 
 
+def broken(error: Exception) -> NotReached:
+    return NotReached(f"{type(error).__name__}: {error}")
+
+
 def failure_of(answer: Any) -> ClientError:
     status, problem = answer.status_code, _problem(answer)
     if problem:

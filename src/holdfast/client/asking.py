@@ -16,6 +16,7 @@ from msgspec import UNSET
 from holdfast.client.answers import (
     ClientError,
     NotReached,
+    broken,
     failure_of,
     is_a,
     may_pass,
@@ -159,8 +160,8 @@ class Asking:
             pause = min(_PAUSE_MAX_S, _PAUSE_S * 2**number) * random.uniform(0.5, 1.0)  # noqa: S311
             try:
                 answer = await self._send(method, address, body, headers)
-            except httpx.TransportError as error:
-                failure = NotReached(f"{type(error).__name__}: {error}")
+            except httpx.RequestError as error:
+                failure = broken(error)
             else:
                 if answer.status_code < 300:
                     return read(answer, kind)

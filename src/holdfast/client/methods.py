@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast.changes import BookingChange, PoolChange
 from holdfast.client.accounts import AccountMethods
-from holdfast.client.answers import ClientError, NotReached
+from holdfast.client.answers import ClientError, NotReached, broken
 from holdfast.client.bookings import BookingMethods
 from holdfast.client.keeping import KeepingMethods
 from holdfast.client.messages import MessageMethods
@@ -70,8 +70,10 @@ class AsyncClient(PoolMethods, BookingMethods, MessageMethods, KeepingMethods, A
                     elif event == "reset":
                         yield None
                     fields = {}
-            except (httpx.TransportError, NotReached):
+            except (httpx.RequestError, NotReached) as error:
                 breaks += 1
                 if breaks > self._tries_max:
-                    raise
+                    if isinstance(error, NotReached):
+                        raise
+                    raise broken(error) from error
             await self._sleep(min(5.0, 0.2 * 2**breaks))
