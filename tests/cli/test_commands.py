@@ -146,6 +146,35 @@ def test_a_change_can_be_looked_at_before_it_is_made(cli: Cli) -> None:
     assert cli("pool", "change", "ball", "--size", "1", "--allow-demotion").endswith("1 in line.")
 
 
+def test_a_dry_run_says_a_refusal_as_the_command_does(cli: Cli) -> None:
+    cli("pool", "create", "hall", "--size", "1")
+    asked = ("book", "hall", "ann", "-n", "5")
+    refused = cli(*asked, code=1)
+    assert refused.startswith("refused (not_enough_room)")
+    assert cli(*asked, "--dry-run", code=1) == refused
+    assert cli.json(*asked, "--dry-run", code=1)["answer"]["refused"] == "not_enough_room"
+    ann = cli.book("hall", "Ann")
+    cli("cancel", ann)
+    cli.book("hall", "Bea")
+    assert cli("put-back", ann, "--dry-run", code=1) == cli("put-back", ann, code=1)
+    assert "refused (unknown)" in cli("pool", "change", "hall", "--quota", "x=1", "--dry-run", code=1)
+
+
+def test_a_dry_run_shows_who_would_lose_their_place_and_that_it_must_be_allowed(cli: Cli) -> None:
+    cli("pool", "create", "ball", "--preset", "event_signup", "--size", "2")
+    cli.book("ball", "Ann")
+    cli.book("ball", "Bea")
+    less = ("pool", "change", "ball", "--size", "1", "--dry-run")
+    told = cli(*less, code=1)
+    assert told.startswith("With --allow-demotion\nWould happen:\n  Bea ")
+    assert "Would be told:\n  Bea: that the place is lost" in told
+    assert "refused (would_demote): 1 would lose their place." in told
+    assert told.endswith("Say --allow-demotion to do it all the same.")
+    assert cli.json(*less, code=1)["answer"]["refused"] == "would_demote"
+    assert cli(*less, "--allow-demotion").startswith("Would happen:\n  Bea ")
+    assert cli.json("pool", "show", "ball")["waiting"] == 0
+
+
 def test_a_size_is_said_alike_to_make_and_to_change_a_pool(cli: Cli) -> None:
     for verb in ("create", "change"):
         assert "3 seats" in cli("pool", verb, "yoga", "--size", "3")

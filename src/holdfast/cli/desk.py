@@ -34,18 +34,32 @@ Tell = Callable[["Holdfast", Any], Awaitable[str]]
 
 def serve(database: str | None, as_json: bool, ask: Ask, tell: Tell, *, create: bool = False) -> None:
     """Ask the library, and print its answer: as JSON, or in words."""
-    from holdfast.core.refusals import Refusal
 
-    async def work(hf: Holdfast) -> str | Refusal:
+    async def work(hf: Holdfast) -> tuple[str, Refusal | None]:
         answer = await ask(hf)
-        if isinstance(answer, Refusal):
-            return answer if as_json else await _naming(hf, answer)
-        return encoded(answer) if as_json else await tell(hf, answer)
+        no = _no(answer)
+        if as_json:
+            return "" if answer is no else encoded(answer), no
+        said = "" if answer is no else await tell(hf, answer)
+        return said, no and await _naming(hf, no)
 
-    found = run(database, work, create=create)
-    if isinstance(found, Refusal):
-        refuse(found, as_json)
-    say(found)
+    said, no = run(database, work, create=create)
+    say(said)
+    if no is not None and said and as_json:
+        raise typer.Exit(REFUSED)
+    if no is not None:
+        refuse(no, as_json)
+
+
+def _no(answer: object) -> Refusal | None:
+    """The refusal that this is, or that a dry run says there would be."""
+    from holdfast.core.refusals import Refusal
+    from holdfast.shapes import Outcome
+
+    if isinstance(answer, Refusal):
+        return answer
+    said = answer.answer if isinstance(answer, Outcome) else None
+    return Refusal(said["refused"], said["sentence"], said.get("field"), said["facts"]) if said else None
 
 
 async def _naming(hf: Holdfast, refusal: Refusal) -> Refusal:

@@ -65,6 +65,8 @@ def next_step(refusal: Refusal, path: str = "holdfast", said: Mapping[str, objec
     hint = HINTS.get(refusal.code, "")
     field = (refusal.field or "").partition(".")[0]
     hint = _BY_FIELD.get(refusal.code, {}).get(field, hint)
+    if (said or {}).get("dry_run"):
+        hint = hint.replace("; add --dry-run to see who would move", "")
     if "opens_at" in refusal.facts:
         hint = hint.replace("then", f"at {refusal.facts['opens_at']}")
     pool, booking = (said or {}).get("pool"), refusal.facts.get("booking")

@@ -249,17 +249,19 @@ def _asked(why: str, dry_run: bool, key: str | None, staff: str | None) -> dict[
 
 
 def _change(pool: str, fields: dict[str, Any], database: str | None, as_json: bool) -> None:
+    asked: dict[str, Any] = {}
+
     async def said(hf: Holdfast, answer: PoolState | Outcome) -> str:
         from holdfast.shapes import Outcome
 
         if isinstance(answer, Outcome):
-            return await tell.outcome(hf, pool, answer, dry_run=True)
+            return await _foretold(hf, pool, answer, asked)
         line = f", {answer.waiting} in line" if answer.waiting else ""
         return f"{style(answer.key, 'bold')} is {answer.status}: {room_of(answer)}{line}."
 
     async def ask(hf: Holdfast) -> PoolState | Outcome | Refusal:
         zone = fields.get("time_zone") or await tell.zone_of(hf, pool)
-        asked = options.in_zone(fields, zone)
+        asked.update(options.in_zone(fields, zone))
         if "size" in asked:
             quotas = await _quotas_of(hf, pool)
             if len(quotas) > 1:
@@ -268,6 +270,17 @@ def _change(pool: str, fields: dict[str, Any], database: str | None, as_json: bo
         return await hf.change_pool(pool, **asked)
 
     desk.serve(database, as_json, ask, said)
+
+
+async def _foretold(hf: Holdfast, pool: str, it: Outcome, asked: dict[str, Any]) -> str:
+    """What would happen; where it is refused for those who would lose their place, what that would be."""
+    from holdfast.shapes import Outcome
+
+    if it.answer is None or it.answer["refused"] != "would_demote":
+        return await tell.outcome(hf, pool, it, dry_run=True)
+    allowed = await hf.change_pool(pool, **{**asked, "allow_demotion": True})
+    assert isinstance(allowed, Outcome)
+    return f"With --allow-demotion\n{await tell.outcome(hf, pool, allowed, dry_run=True)}"
 
 
 async def _quotas_of(hf: Holdfast, pool: str) -> list[str]:

@@ -86,7 +86,7 @@ async def standing(hf: Holdfast, b: Booking) -> str:
 
 
 async def outcome(hf: Holdfast, pool: str, it: Outcome, *, dry_run: bool) -> str:
-    """What happened or would happen, and who is told."""
+    """What happened or would happen, and who is told. The refusal of a dry run is the desk's to say."""
     from holdfast import ids
 
     pool_id = await hf.reads.pool_id(pool, hf.org)
@@ -100,6 +100,8 @@ async def outcome(hf: Holdfast, pool: str, it: Outcome, *, dry_run: bool) -> str
         told = narrator.tell(event["event"], event, event["by"])
         if event["event"] not in QUIET:
             lines.append(f"  {told.sentence}")
+    if not lines and it.answer is not None:
+        return ""
     if not lines:
         lines = ["  nothing"]
     head = "Would happen:" if dry_run else "Happened:"
