@@ -10,16 +10,24 @@ bytes of the body, with a secret that only the two of us know. So a body that wa
 an old message that somebody sends again are all refused.
 """
 
+import logging
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 LARGEST = 1_000_000
+log = logging.getLogger("receiver")
 
 
 # A message comes at least once, always with the same id. Keep these in your database.
 seen: set[str] = set()
+
+
+def work(message: dict[str, Any]) -> None:
+    """What you do with a message. What `holdfast webhook test` sends is about no booking."""
+    print(message["type"], message["data"].get("booking"), flush=True)
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -37,9 +45,14 @@ class Receiver(BaseHTTPRequestHandler):
         except WebhookVerificationError:
             return self.answer(401)
         if headers["webhook-id"] not in seen:
+            try:
+                work(message)
+            except Exception:
+                log.exception("this message will come again")
+                # Anything but a 2xx means: not taken, send it again later.
+                return self.answer(500)
+            # Only when the work is done: what failed must not count as seen when it comes again.
             seen.add(headers["webhook-id"])
-            print(message["type"], message["data"]["booking"], flush=True)
-        # Anything but a 2xx means: not taken, send it again later.
         return self.answer(204)
 
     def answer(self, status: int) -> None:

@@ -183,3 +183,31 @@ async def test_the_receiver_takes_what_is_ours_once_and_nothing_else(
         # Control: what is ours is taken, and told of once though it comes twice.
         assert [post(webhook.secret, text=body.replace("forged", "ours")) for _ in range(2)] == [204, 204]
         process.until(lambda: process.output.read_text() == f"joined {ann.id}\njoined ours\n")
+
+
+async def test_the_receiver_takes_a_test_and_loses_nothing_that_it_failed_at(
+    told: tuple[Holdfast, Outbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hf, _ = told
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    webhook = granted(await hf.add_webhook(f"{base}/in"))
+    process = Process(tmp_path, "webhook_receiver.py", webhook.secret, str(port))
+    with running(process, base):
+        went = granted(await hf.test_webhook(webhook.id))
+        assert (went.state, went.error) == ("sent", "")
+        process.until(lambda: process.output.read_text() == "test None\n")
+
+        def post(body: str) -> int:
+            at = to_datetime(hf.clock.now())
+            headers = {
+                "webhook-id": "m2",
+                "webhook-timestamp": str(int(at.timestamp())),
+                "webhook-signature": Webhook(webhook.secret).sign("m2", at, body),
+            }
+            return httpx.post(base, content=body, headers=headers, verify=False).status_code
+
+        assert [post('{"type": "joined", "data": null}') for _ in range(2)] == [500, 500]
+        assert post('{"type": "joined", "data": {"booking": "ours"}}') == 204
+        process.until(lambda: process.output.read_text().endswith("joined ours\n"))

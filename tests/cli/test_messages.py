@@ -103,7 +103,8 @@ def test_programs_and_staff_are_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
     cli(*inner)
     monkeypatch.delenv("HOLDFAST_WEBHOOKS_TO_PRIVATE")
-    assert "failed: the address is not a public one" in cli("webhook", "test", webhook["id"])
+    assert "failed: the address is not a public one" in cli("webhook", "test", webhook["id"], code=1)
+    assert cli.json("webhook", "test", webhook["id"], code=1)["state"] == "failed"
     assert cli("webhook", "deliveries", webhook["id"]) == "Nothing was sent there."
     assert "refused (unknown)" in cli("webhook", "replay", webhook["id"], "p0000000000000-1-0", code=1)
     assert cli("webhook", "remove", webhook["id"]) == "Removed."

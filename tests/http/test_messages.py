@@ -115,6 +115,7 @@ def test_a_test_is_signed_and_says_how_it_went(admin: Client, webhook: Any, hook
     (got,) = hook.received
     said = Webhook(webhook["secret"]).verify(got.body, got.headers)
     assert (said["type"], said["data"]) == ("test", {"webhook": webhook["id"]})
+    assert said["timestamp"].endswith("Z"), "as in every other message"
     assert got.headers["webhook-id"] == went["id"]
     assert admin.ask("POST", path, **keyed("t1")) == went
     assert len(hook.received) == 1

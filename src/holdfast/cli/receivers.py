@@ -11,6 +11,7 @@ from holdfast.cli.options import Database, Json, Limit, examples
 from holdfast.cli.words import clean, columns, count
 
 if TYPE_CHECKING:
+    from holdfast.core.refusals import Refusal
     from holdfast.library import Holdfast
     from holdfast.records import MessageFate, StaffContact, Webhook, WebhookDelivery, WebhookTest
 
@@ -107,12 +108,23 @@ def change_webhook(
 
 @webhook_app.command("test", epilog=examples("holdfast webhook test wh0123456789abcdef"))
 def try_webhook(webhook: Id, database: Database = None, as_json: Json = False) -> None:
-    """Send a test now, once, and say how it went."""
+    """Send a test now, once, and say how it went. The exit code is 1 if it failed."""
+    failed = False
+
+    async def ask(hf: Holdfast) -> WebhookTest | Refusal:
+        from holdfast.records import WebhookTest
+
+        nonlocal failed
+        answer = await hf.test_webhook(webhook)
+        failed = isinstance(answer, WebhookTest) and answer.state != "sent"
+        return answer
 
     async def said(hf: Holdfast, it: WebhookTest) -> str:
         return f"{it.id}: {it.state}{': ' + clean(it.error) if it.error else '.'}"
 
-    desk.serve(database, as_json, lambda hf: hf.test_webhook(webhook), said)
+    desk.serve(database, as_json, ask, said)
+    if failed:
+        raise typer.Exit(desk.REFUSED)
 
 
 @webhook_app.command("deliveries", epilog=examples("holdfast webhook deliveries wh0123456789abcdef"))
