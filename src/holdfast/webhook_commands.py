@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from holdfast import ids, inputs, tokens
-from holdfast.clock import to_datetime, to_text
+from holdfast.clock import real_now, to_datetime, to_text
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
 from holdfast.errors import NotRehearsed
@@ -162,7 +162,9 @@ class WebhookCommands(Door):
         name, now = ids.new_name("test"), self.clock.now()
         payload = {"type": "test", "timestamp": to_text(now), "data": {"webhook": row[0]}}
         secret = tokens.webhook_secret(self.secret, self.org, row[0], row[4])
-        outgoing = Outgoing(name, "test", row[1], payload=payload, secret=secret, sent_at=now)
+        outgoing = Outgoing(
+            name, "test", row[1], payload=payload, secret=secret, sent_at=real_now(self.clock)
+        )
         return outgoing, WebhookNotifier(self._guard())
 
     async def deliveries(

@@ -6,8 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from standardwebhooks.webhooks import Webhook
 
 from holdfast import Refusal, granted
+from holdfast.clock import to_text
 from holdfast.errors import Unavailable
 from holdfast.notifiers.base import Outgoing
 from holdfast.outbox import MessageSettings, Outbox
@@ -352,3 +354,20 @@ async def test_a_message_and_its_deliveries_are_read_as_they_were_at_one_moment(
     assert sent == [1]
     assert (fate.state, fate.deliveries) == ("pending", ())
     assert granted(await post.hf.message(message.id)).state == "sent"
+
+
+async def test_a_webhook_is_stamped_with_the_real_time_though_the_test_clock_was_moved(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The receiver compares the stamp with a clock of its own, and refuses what is far from it."""
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    webhook = granted(await post.hf.add_webhook(hook.url))
+    await post.hf.advance(seconds=30 * HOUR_S)
+    await post.book("chair", "Olga")
+    await post.book("chair", "Ann")
+    await post.outbox.send_due()
+    granted(await post.hf.test_webhook(webhook.id))
+    told = [Webhook(webhook.secret).verify(got.body, got.headers) for got in hook.received]
+    assert [it["type"] for it in told] == ["joined", "test"]
+    moved = to_text(post.hf.clock.now())
+    assert {it["timestamp"] for it in told} == {moved}, "what the message says is of the pool's time"

@@ -49,7 +49,7 @@ class Outgoing:
     payload: Mapping[str, Any] = field(default_factory=dict)
     secret: str = ""
     region: str = ""
-    # When this try is made, in milliseconds: a signature is good for a few minutes only.
+    # When this try is really made, in milliseconds: a signature is good for a few minutes only.
     sent_at: int = 0
 
 

@@ -64,12 +64,14 @@ class Deliverer:
         notifiers: Mapping[str, Notifier],
         settings: MessageSettings,
         secret: str,
-        observer: Callable[[], Observer] = Observer,
+        observer: Callable[[], Observer],
+        real_now: Callable[[], Instant],
     ) -> None:
         self._notifiers = notifiers
         self._settings = settings
         self._secret = secret
         self._observer = observer
+        self._real_now = real_now
         self._one = asyncio.Lock()
 
     @property
@@ -143,7 +145,7 @@ class Deliverer:
             return Outgoing(**made)
         if target.notifier == "webhook":
             body = letter.payload(notice, thin=target.thin)
-            return Outgoing(**made, payload=body, secret=target.secret, sent_at=now)
+            return Outgoing(**made, payload=body, secret=target.secret, sent_at=self._real_now())
         speech = Speech.of(target.locale, self._settings.locale, notice.pool.time_zone)
         try:
             return Outgoing(**made, **self._words(notice, target, speech, overrides, now))

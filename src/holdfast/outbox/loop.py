@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from holdfast.clock import real_now
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.errors import Closing, Unavailable
@@ -72,7 +73,9 @@ class Outbox:
         settings = settings or MessageSettings.from_environment()
         self._hf = hf
         notifiers = notifiers or notifiers_for(settings)
-        self._deliverer = Deliverer(notifiers, settings, hf.secret, lambda: hf.engine.observer)
+        self._deliverer = Deliverer(
+            notifiers, settings, hf.secret, lambda: hf.engine.observer, lambda: real_now(hf.clock)
+        )
         self._dice = dice
         self._lease = lease
         self._woken = asyncio.Event()
