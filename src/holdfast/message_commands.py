@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast import ids, inputs, records
 from holdfast.clock import to_datetime
+from holdfast.contacts import is_email, is_phone
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.once import once
 from holdfast.reads import PAGE_MAX
@@ -208,7 +209,7 @@ class MessageCommands(WebhookCommands):
             return bad.refusal
         if notifier not in _NOTIFIERS:
             return invalid("notifier", f"notifier must be one of: {', '.join(_NOTIFIERS)}.")
-        if notifier == "apprise" and (refused := _wrong_service(address)):
+        if refused := _wrong_contact(notifier, address, locale):
             return refused
         now = self.clock.now()
 
@@ -244,6 +245,19 @@ class MessageCommands(WebhookCommands):
         finally:
             await tx.rollback()
         return bool(found)
+
+
+def _wrong_contact(notifier: str, address: str, locale: str) -> Refusal | None:
+    """Why staff cannot be told there, or not in this language."""
+    from holdfast.messages.languages import LANGUAGES, language_of
+
+    if notifier == "email" and not is_email(address):
+        return invalid("address", "This is no e-mail address.")
+    if notifier == "sms" and not is_phone(address):
+        return invalid("address", "This is no phone number.")
+    if locale and language_of(locale) is None:
+        return invalid("locale", f"locale must be of one of these languages: {', '.join(LANGUAGES)}.")
+    return _wrong_service(address) if notifier == "apprise" else None
 
 
 def _wrong_service(address: str) -> Refusal | None:

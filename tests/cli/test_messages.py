@@ -116,6 +116,19 @@ def test_programs_and_staff_are_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     assert cli("staff-contact", "remove", contact["id"]) == "Removed."
     assert cli("staff-contact", "list") == "Nobody of staff is told."
     assert "refused (invalid)" in cli("staff-contact", "add", "pigeon", "loft", code=1)
+    assert "This is no e-mail address" in cli("staff-contact", "add", "email", "notmail", code=1)
+    for asked in (
+        ("webhook", "test", "nope"),
+        ("webhook", "deliveries", "nope"),
+        ("webhook", "rotate", "nope"),
+        ("webhook", "replay", "nope", "p0000000000000-1-0"),
+    ):
+        assert cli(*asked, code=1).endswith("holdfast webhook list shows the webhooks there are.")
+    for asked in (("message", "replay", "nope"), ("message", "show", "nope")):
+        assert cli(*asked, code=1).endswith(
+            "holdfast message list POOL shows a pool's messages, holdfast message dead the dead letters."
+        )
+    assert cli("key", "revoke", "nope", code=1).endswith("holdfast key list shows the keys there are.")
 
 
 def test_the_outbox_runs_until_it_is_stopped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

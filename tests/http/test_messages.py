@@ -313,8 +313,20 @@ def test_contacts_of_staff(admin: Client) -> None:
     assert admin.ask("GET", "/v1/staff-contacts")["items"] == [made]
     assert admin.ask("DELETE", f"/v1/staff-contacts/{made['id']}") == {"id": made["id"]}
     assert admin.ask("DELETE", f"/v1/staff-contacts/{made['id']}", expect=404)
-    for wrong in ({"notifier": "pigeon"}, {"address": ""}, {"address": "a\x00b"}, {"locale": 5}):
+    wrongs: list[dict[str, Any]] = [
+        {"notifier": "pigeon"},
+        {"address": ""},
+        {"address": "a\x00b"},
+        {"locale": 5},
+    ]
+    wrongs += [{"address": "notmail"}, {"address": "two@a.example, b@a.example"}, {"locale": "zz"}]
+    wrongs += [{"address": "y", "notifier": "sms"}, {"address": "desk@example.org", "notifier": "sms"}]
+    for wrong in wrongs:
         assert admin.ask("POST", "/v1/staff-contacts", body | wrong, expect=422)["field"] == next(iter(wrong))
+    assert admin.ask("GET", "/v1/staff-contacts")["items"] == []
+    fine = {"notifier": "sms", "address": "+358 40 123 4567", "locale": "de-AT"}
+    made = admin.ask("POST", "/v1/staff-contacts", fine, expect=201)
+    admin.ask("DELETE", f"/v1/staff-contacts/{made['id']}")
 
 
 WRONG: list[tuple[Any, str | None]] = [

@@ -22,6 +22,10 @@ _UNKNOWN: Final = {
     "unit": "holdfast pool units list POOL shows the units there are.",
     "label": "holdfast pool units list POOL shows the units there are.",
     "units": "holdfast pool units list POOL shows the units there are.",
+    "key": "holdfast key list shows the keys there are.",
+    "webhook": "holdfast webhook list shows the webhooks there are.",
+    "message": "holdfast message list POOL shows a pool's messages, holdfast message dead the dead letters.",
+    "passkey": "holdfast staff passkeys EMAIL shows the passkeys there are.",
 }
 _BY_FIELD: Final[Mapping[str, Mapping[str, str]]] = {
     "unknown": _UNKNOWN,

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.contacts import is_email, is_phone
 from holdfast.core.answers import Question, problem_of
 from holdfast.shapes import Booking, PoolState
 
-_EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,180}\.[^@\s.]{2,60}")
-_PHONE: Final = re.compile(r"\+?[0-9][0-9 ()/.-]{4,30}")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}([.,][0-9]{1,6})?")
 
 
@@ -100,11 +99,11 @@ def read(
         contacts["email"] = email
         if not email:
             errors["email"] = "missing"
-        elif not _EMAIL.fullmatch(email) or not email.isprintable():
+        elif not is_email(email):
             errors["email"] = "no_email"
     if phone and (number := said.get("phone", "").strip()):
         contacts["phone"] = number
-        if not _PHONE.fullmatch(number):
+        if not is_phone(number):
             errors["phone"] = "no_phone"
     elif phone:
         contacts.pop("phone", None)
