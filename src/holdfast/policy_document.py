@@ -19,6 +19,12 @@ def as_document(policy: Policy) -> dict[str, Any]:
     return document
 
 
+def in_seconds(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy as the log keeps it, in milliseconds, as people write it. An old one may lack fields."""
+    lengths = {name: kept[name] // 1000 for name in LENGTHS if kept.get(name) is not None}
+    return {**kept, **lengths}
+
+
 def at_rest(changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changes, and all that means nothing with their promotion put to rest: for whoever fills in all."""
     promotion, made = changes.get("promotion"), dict(changes)

@@ -16,6 +16,8 @@ import msgspec
 
 from holdfast import ids
 from holdfast.clock import to_datetime
+from holdfast.instants import in_utc
+from holdfast.policy_document import in_seconds
 from holdfast.shapes import named_facts
 from holdfast.store import rows
 from holdfast.store.base import Row
@@ -210,6 +212,15 @@ def log_entry(pool_id: int, row: Row) -> LogEntry:
         bytes(head).hex(),
         entry_digest(pool_id, seq, at, kind, by, body) != bytes(digest),
     )
+
+
+def shown_entry(entry: LogEntry) -> LogEntry:
+    """An entry of the log as programs outside see it: instants as text, lengths in seconds, pools by id."""
+    told = in_utc(msgspec.to_builtins(entry))
+    pool = told["facts"].get("pool")
+    if isinstance(pool, dict):
+        pool |= {"id": ids.pool_text(pool["id"]), "policy": in_seconds(pool["policy"])}
+    return msgspec.convert(told, LogEntry)
 
 
 def totals(pools: Sequence[Stats]) -> Totals:

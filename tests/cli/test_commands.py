@@ -340,6 +340,10 @@ def test_the_log_is_told_in_order(cli: Cli) -> None:
     assert told == ["Ann gets 1 seat, held for 15 min", "Ann confirms"]
     assert [entry["event"] for entry in cli.json("log", "yoga")] == ["PoolCreated", "Held", "Confirmed"]
     assert [entry["seq"] for entry in cli.json("log", "yoga", "--after", "2")] == [3]
+    made, held = (entry["facts"] for entry in cli.json("log", "yoga")[:2])
+    pool = cli.json("pool", "show", "yoga")
+    assert (made["pool"]["id"], made["pool"]["policy"]) == (pool["id"], pool["policy"])
+    assert all(facts["at"].endswith("Z") for facts in (made, held))
 
 
 def test_verify_and_migrate(empty_database_url: str) -> None:

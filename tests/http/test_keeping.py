@@ -85,7 +85,8 @@ def test_people_are_brought_in_row_by_row(admin: Client) -> None:
     again = bring(admin, "brought-in", PEOPLE, **keyed("spring"))
     assert again["done"] == came["done"]
     assert len(admin.ask("GET", "/v1/bookings?pool=brought-in")["items"]) == 2
-    entry = admin.ask("GET", "/v1/pools/brought-in/log")["items"][-1]
+    made, *_, entry = admin.ask("GET", "/v1/pools/brought-in/log")["items"]
+    assert made["facts"]["pool"]["policy"] == admin.ask("GET", "/v1/pools/brought-in")["policy"]
     assert entry["by"] == "staff:ops"
 
 

@@ -12,6 +12,7 @@ from holdfast.cli.options import Booking, Database, Json, Limit, Pool, examples
 from holdfast.cli.words import clean, columns, style
 
 if TYPE_CHECKING:
+    from holdfast.core.refusals import Refusal
     from holdfast.library import Holdfast
     from holdfast.records import LogEntry
     from holdfast.shapes import Explanation
@@ -41,7 +42,14 @@ def log(
     async def said(hf: Holdfast, entries: list[LogEntry]) -> str:
         return await told(hf, pool, entries, everything) if entries else "Nothing has happened yet."
 
-    desk.serve(database, as_json, lambda hf: hf.log(pool, after=after, limit=limit), said)
+    async def ask(hf: Holdfast) -> list[LogEntry] | Refusal:
+        from holdfast.core.refusals import Refusal
+        from holdfast.records import shown_entry
+
+        found = await hf.log(pool, after=after, limit=limit)
+        return found if isinstance(found, Refusal) or not as_json else [shown_entry(it) for it in found]
+
+    desk.serve(database, as_json, ask, said)
 
 
 async def told(hf: Holdfast, pool: str, entries: list[LogEntry], everything: bool) -> str:

@@ -18,11 +18,11 @@ from holdfast.core.refusals import Refusal
 from holdfast.errors import CommandFailed, HoldfastError
 from holdfast.http import bodies, cookies
 from holdfast.http.from_here import must_be_from_here
-from holdfast.http.instants import in_utc
 from holdfast.http.operations import IDEMPOTENCY_KEY, NOBODY, Call, Nothing, Operation, Query, Told
 from holdfast.http.problems import MEDIA_TYPE, Problem, not_found, of_error, of_refusal
 from holdfast.http.streaming import stream_out
 from holdfast.http.visit import Send, Visit
+from holdfast.instants import in_utc
 from holdfast.shapes import Booking, Outcome
 
 if TYPE_CHECKING:

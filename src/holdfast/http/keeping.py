@@ -8,8 +8,8 @@ import msgspec
 
 from holdfast import inputs
 from holdfast.core.refusals import Refusal
-from holdfast.http.instants import in_utc
 from holdfast.http.operations import ADMINS, READERS, STAFFS, Call, Operation, Query, Told, granted
+from holdfast.instants import in_utc
 from holdfast.keeping.imports import TEXT_MAX, Imported
 from holdfast.keeping.persons import PersonRecord
 from holdfast.keeping_commands import Erasure

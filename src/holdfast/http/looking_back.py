@@ -7,9 +7,9 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from holdfast.http.operations import LIMIT_MAX, READERS, Call, Operation, Page, Paging, Query, granted
-from holdfast.http.pools import shown_entry, wrong_cursor
+from holdfast.http.pools import wrong_cursor
 from holdfast.numbers import DAYS_MAX, Numbers
-from holdfast.records import LogEntry
+from holdfast.records import LogEntry, shown_entry
 
 
 class HistoryQuery(Paging, frozen=True):

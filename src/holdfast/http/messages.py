@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from holdfast.core.refusals import Refusal
-from holdfast.http.instants import in_utc
 from holdfast.http.operations import READERS, STAFFS, Call, Operation, Page, Paging, granted, page
 from holdfast.http.pools import wrong_cursor
+from holdfast.instants import in_utc
 from holdfast.messages.notice import key_of
 from holdfast.records import Message, MessageFate
 

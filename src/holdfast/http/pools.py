@@ -10,7 +10,6 @@ from holdfast import ids
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.http import examples
 from holdfast.http.bodies_of_pools import FillBody, NewPool, PoolChanges, ResolveBody
-from holdfast.http.instants import in_utc
 from holdfast.http.operations import (
     EVERYONE,
     READERS,
@@ -26,7 +25,7 @@ from holdfast.http.operations import (
 from holdfast.http.problems import Problem
 from holdfast.http.showing import shown_bookings
 from holdfast.keys import PUBLIC
-from holdfast.records import LogEntry, Opening, Stats
+from holdfast.records import LogEntry, Opening, Stats, shown_entry
 from holdfast.shapes import Booking, Outcome, PoolState
 
 LARGE: Final = 1024 * 1024
@@ -93,15 +92,6 @@ async def log(call: Call) -> Page[LogEntry]:
         raise wrong_cursor()
     found = granted(await call.hf.log(call.path["pool"], after=int(cursor), limit=limit + 1))
     return page([shown_entry(entry) for entry in found], limit, lambda entry: str(entry.seq))
-
-
-def shown_entry(entry: LogEntry) -> LogEntry:
-    """An entry of the log, as the API writes it."""
-    told = in_utc(msgspec.to_builtins(entry))
-    pool = told["facts"].get("pool")
-    if isinstance(pool, dict):
-        pool["id"] = ids.pool_text(pool["id"])
-    return msgspec.convert(told, LogEntry)
 
 
 async def stats(call: Call) -> Stats:

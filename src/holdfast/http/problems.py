@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast.core.refusals import CODES, Refusal
 from holdfast.errors import Busy, Closing, Crowded, HoldfastError, OutcomeUnknown, Unavailable
-from holdfast.http.instants import in_utc
+from holdfast.instants import in_utc
 
 MEDIA_TYPE: Final = b"application/problem+json"
 RETRY_AFTER_S: Final = 1

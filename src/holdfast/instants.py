@@ -1,4 +1,4 @@
-"""Instants inside plain data, as the API writes them."""
+"""Instants inside plain data, as programs outside see them."""
 
 from __future__ import annotations
 
