@@ -175,6 +175,18 @@ def test_a_dry_run_shows_who_would_lose_their_place_and_that_it_must_be_allowed(
     assert cli.json("pool", "show", "ball")["waiting"] == 0
 
 
+def test_the_times_and_the_price_of_a_pool_can_be_taken_away(cli: Cli) -> None:
+    at, names = "2099-03-07T14:00Z", ("opens_at", "closes_at", "starts_at", "price")
+    times = ("--opens-at", at, "--closes-at", at.replace("14", "15"), "--starts-at", at.replace("14", "16"))
+    cli("pool", "create", "yoga", "--size", "3", *times, "--price", "150.00EUR")
+    assert all(cli.json("pool", "show", "yoga")[name] for name in names)
+    for name in names:
+        option = f"--{name.replace('_', '-')}"
+        assert cli.json("pool", "change", "yoga", option, "none")[name] is None
+        assert "none" in cli("pool", "create", "other", "--size", "1", option, "none", code=2)
+    assert "none takes it away" in cli("pool", "change", "--help")
+
+
 def test_a_size_is_said_alike_to_make_and_to_change_a_pool(cli: Cli) -> None:
     for verb in ("create", "change"):
         assert "3 seats" in cli("pool", verb, "yoga", "--size", "3")

@@ -40,15 +40,23 @@ OpenSize = Annotated[
     int | None,
     typer.Option("--open-size", min=0, metavar="SEATS", help="Room that every quota may overflow into."),
 ]
-OpensAt = Annotated[
-    str | None, typer.Option("--opens-at", metavar="TIME", help="Nobody can book before: 2026-03-07T14:00Z.")
-]
-ClosesAt = Annotated[str | None, typer.Option("--closes-at", metavar="TIME", help="Nobody can book after.")]
-StartsAt = Annotated[str | None, typer.Option("--starts-at", metavar="TIME", help="When it all begins.")]
+_NONE: Final = "none"
+_AWAY: Final = f"; {_NONE} takes it away."
+_OPENS: Final = "Nobody can book before: 2026-03-07T14:00Z"
+NewOpensAt = Annotated[str | None, typer.Option("--opens-at", metavar="TIME", help=f"{_OPENS}.")]
+OpensAt = Annotated[str | None, typer.Option("--opens-at", metavar="TIME", help=_OPENS + _AWAY)]
+_CLOSES: Final = "Nobody can book after"
+NewClosesAt = Annotated[str | None, typer.Option("--closes-at", metavar="TIME", help=f"{_CLOSES}.")]
+ClosesAt = Annotated[str | None, typer.Option("--closes-at", metavar="TIME", help=_CLOSES + _AWAY)]
+_STARTS: Final = "When it all begins"
+NewStartsAt = Annotated[str | None, typer.Option("--starts-at", metavar="TIME", help=f"{_STARTS}.")]
+StartsAt = Annotated[str | None, typer.Option("--starts-at", metavar="TIME", help=_STARTS + _AWAY)]
 _ZONE: Final = "Where it is, such as Europe/Berlin. Times without an offset are meant there."
 NewZone = Annotated[str | None, typer.Option("--time-zone", metavar="ZONE", help=f"{_ZONE}  [default: UTC]")]
 TimeZone = Annotated[str | None, typer.Option("--time-zone", metavar="ZONE", help=_ZONE)]
-Price = Annotated[str | None, typer.Option("--price", metavar="PRICE", help="Per seat, such as 150.00EUR.")]
+_PRICE: Final = "Per seat, such as 150.00EUR"
+NewPrice = Annotated[str | None, typer.Option("--price", metavar="PRICE", help=f"{_PRICE}.")]
+Price = Annotated[str | None, typer.Option("--price", metavar="PRICE", help=_PRICE + _AWAY)]
 Rules = Annotated[
     list[str] | None,
     typer.Option("--policy", metavar="FIELD=VALUE", help="A rule, such as offer_window=2h. Repeatable."),
@@ -103,11 +111,11 @@ def create(
     policy: Rules = None,
     title: Title = None,
     open_size: OpenSize = None,
-    opens_at: OpensAt = None,
-    closes_at: ClosesAt = None,
-    starts_at: StartsAt = None,
+    opens_at: NewOpensAt = None,
+    closes_at: NewClosesAt = None,
+    starts_at: NewStartsAt = None,
     time_zone: NewZone = None,
-    price: Price = None,
+    price: NewPrice = None,
     question: Questions = None,
     page: NewPage = None,
     file: Annotated[
@@ -197,6 +205,7 @@ async def _made(hf: Holdfast, pool: PoolState) -> str:
         "holdfast pool change yoga --size 8 --allow-demotion --dry-run",
         "holdfast pool change flight-7 --quota economy=90 --quota first=10",
         "holdfast pool change salon --policy offer_window=5m --why 'a busy Saturday'",
+        "holdfast pool change gala --closes-at none",
         """holdfast pool change gala --question '{"key": "diet", "title": "What do you not eat?"}'""",
     )
 )
@@ -228,7 +237,10 @@ def change(
     as_json: Json = False,
 ) -> None:
     """Change a pool. What is not named stays; more room goes to the line at once."""
-    fields = _fields(title, open_size, opens_at, closes_at, starts_at, time_zone, price)
+    said = {"opens_at": opens_at, "closes_at": closes_at, "starts_at": starts_at, "price": price}
+    kept = {name: None if text == _NONE else text for name, text in said.items()}
+    fields = _fields(title, open_size, time_zone=time_zone, **kept)
+    fields |= {name: None for name, text in said.items() if text == _NONE}
     fields |= _for_people(question, page)
     if rules := options.pairs(policy, "--policy", options.plain):
         fields["policy"] = rules
