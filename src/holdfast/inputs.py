@@ -187,15 +187,17 @@ def plain(value: object, field: str, depth: int = 1) -> Any:
         return value
     if isinstance(value, str):
         return text(value, field, TEXT_MAX)
-    if isinstance(value, int) and abs(value) < 2**53:
-        return value
-    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+    if isinstance(value, int) and abs(value) >= 2**53:
+        raise Bad(field, f"{field} must be a number from {1 - 2**53} to {2**53 - 1}.")
+    if isinstance(value, int | float) and value == value and abs(value) != float("inf"):
         return value
     if depth > _DEPTH_MAX:
         raise Bad(field, f"{field} is nested too deep.")
     if isinstance(value, list | tuple) and len(value) <= 1_000:
         return [plain(item, field, depth + 1) for item in value]
     if isinstance(value, Mapping) and len(value) <= _ATTRIBUTES_MAX:
+        if not all(isinstance(name, str) for name in value):
+            raise Bad(field, f"The names in {field} must be text.")
         return {text(name, field): plain(item, f"{field}.{name}", depth + 1) for name, item in value.items()}
     raise Bad(field, f"{field} must be plain data.")
 
@@ -253,7 +255,7 @@ def price(value: Price | Mapping[str, Any] | None, field: str = "price") -> Pric
     if isinstance(value, Price):
         value = {"amount": value.amount, "currency": value.currency}
     known = _fields(value, field, {"amount", "currency"})
-    currency = text(known.get("currency"), f"{field}.currency", 3)
+    currency = text(known.get("currency"), f"{field}.currency")
     if not re.fullmatch(r"[A-Z]{3}", currency):
         raise Bad(f"{field}.currency", "A currency is three capital letters, as in ISO 4217.")
     return Price(whole(known.get("amount"), f"{field}.amount", most=10**12), currency)

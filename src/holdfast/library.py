@@ -128,6 +128,8 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
             target = clock.now() + int(inputs.length_s(seconds, "seconds") * 1000)
             whole = isinstance(to, int)
             moment = inputs.whole(to, "to", most=2**53) if whole else inputs.instant(to, "to")
+            if moment is not None and moment < clock.now():
+                raise inputs.Bad("to", "to must not be in the past: the clock only goes forward.")
         except inputs.Bad as bad:
             return bad.refusal
         target = max(target, moment or 0)

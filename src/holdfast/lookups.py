@@ -82,10 +82,10 @@ class Lookups(Door):
         first, and of each the newest; of very many only the latest two hundred thousand are looked through.
         """
         try:
-            inputs.text(text, "search", finding.TEXT_MAX)
+            inputs.text(text, "text", finding.TEXT_MAX)
             inputs.whole(limit, "limit", 1)
             if not text.strip():
-                raise inputs.Bad("search", "search must say something.")
+                raise inputs.Bad("text", "text must say something.")
         except inputs.Bad as bad:
             return bad.refusal
         reader, pools = self.reads.reader(), await self.reads.reader().rows("pools_lately", self.org)
@@ -152,6 +152,8 @@ class Lookups(Door):
         try:
             if unit is not None:
                 inputs.text(unit, "unit", empty=False)
+            if before is not None:
+                inputs.whole(before, "before", most=2**63 - 1)
             inputs.whole(limit, "limit", 1, 500)
         except inputs.Bad as bad:
             return bad.refusal
@@ -161,7 +163,6 @@ class Lookups(Door):
             lambda i: history.page(
                 reader, i, before=before, limit=limit, topic=topic, actor=actor, unit=unit
             ),
-            after=before or 0,
         )
 
     async def numbers(self, pool: str, *, days: int = 14) -> Numbers | Refusal:

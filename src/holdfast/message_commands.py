@@ -54,10 +54,14 @@ class MessageCommands(WebhookCommands):
         """The messages of this org that were given up and not dismissed, from behind one of them."""
         from holdfast.messages.notice import key_of
 
+        try:
+            inputs.whole(limit, "limit", 1)
+        except inputs.Bad as bad:
+            return bad.refusal
         key = _ANYWHERE if after is None else key_of(after)
         if key is None:
             return unknown("message", after)
-        found = await self.reads.reader().rows("read_dead", self.org, *key, max(1, min(limit, PAGE_MAX)))
+        found = await self.reads.reader().rows("read_dead", self.org, *key, min(limit, PAGE_MAX))
         return [records.message(row) for row in found]
 
     async def replay(self, message: str, *, idempotency_key: str | None = None) -> MessageFate | Refusal:

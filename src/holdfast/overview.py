@@ -10,7 +10,7 @@ import msgspec
 
 from holdfast import ids, inputs, records
 from holdfast.clock import to_datetime
-from holdfast.core.model import IN_PLAY, Instant, Unit
+from holdfast.core.model import HELD, IN_PLAY, OFFERED, WAITING, Instant, Unit
 from holdfast.core.refusals import Refusal, invalid
 from holdfast.core.room import is_open
 from holdfast.door import Door
@@ -29,6 +29,7 @@ _OLD: Final = 7 * 24 * 3_600_000
 _LISTED_MAX: Final = 100
 _CLOSED_MAX: Final = 500
 _LAST: Final = 2**62
+_WITH_DEADLINE: Final = (WAITING, OFFERED, HELD)
 # The targets that are the very person a message is for.
 _PERSONS: Final = frozenset({"email", "sms"})
 
@@ -176,6 +177,8 @@ class Overview(Lookups, MessageCommands, Door):
 
     async def next_to_end(self, pool: str, state: str, *, limit: int = 50) -> list[Booking] | Refusal:
         """The bookings of a pool in a state that has a deadline, those that end first."""
+        if state not in _WITH_DEADLINE:
+            return invalid("state", f"state must be one of {', '.join(_WITH_DEADLINE)}.")
         return await self._read(pool, lambda i: self.reads.next_to_end(i, state, limit), limit=limit)
 
     async def newest_bookings(
@@ -183,9 +186,12 @@ class Overview(Lookups, MessageCommands, Door):
     ) -> list[Booking] | Refusal:
         """The bookings of a pool, the newest first, from before a number on."""
         last = _LAST if before is None else before
-        return await self._read(
-            pool, lambda i: self.reads.newest(i, state, last, limit), after=last, limit=limit
-        )
+        try:
+            inputs.state(state)
+            inputs.whole(last, "before", most=2**63 - 1)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._read(pool, lambda i: self.reads.newest(i, state, last, limit), limit=limit)
 
     async def newest_messages(
         self, pool: str, *, before: str | None = None, limit: int = 100

@@ -8,6 +8,7 @@ from typing import Any, cast
 from holdfast import inputs, tokens
 from holdfast.core import commands as c
 from holdfast.core.model import Party, Price, Wants
+from holdfast.core.policy import LENGTH_MAX
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
 from holdfast.hoarding import Source
@@ -80,7 +81,8 @@ class PeopleCommands(Door):
     ) -> Booking | Refusal:
         """Give a hold more time."""
         try:
-            window = None if window_s is None else inputs.whole(window_s, "window_s", 1, 10**9) * 1000
+            most = LENGTH_MAX // 1000
+            window = None if window_s is None else inputs.whole(window_s, "window_s", 1, most) * 1000
         except inputs.Bad as bad:
             return bad.refusal
         return await self._on_booking(booking, lambda number: c.Extend(number, window, by), idempotency_key)

@@ -89,6 +89,9 @@ class StaffCommands(Door):
             for key, size in inputs.mapping(sizes or {}, "sizes").items():
                 if size is not None:
                     inputs.whole(size, f"sizes.{key}", most=10_000_000)
+                twice = [it for it in made.get("quotas", ()) if it.key == key and not it.by_units]
+                if twice and twice[0].size != size:
+                    raise inputs.Bad(f"sizes.{key}", f"sizes.{key} must be what quotas say of it.")
         except inputs.Bad as bad:
             return bad.refusal
         command = c.ChangePool(made, dict(sizes or {}), allow_demotion, why, by)

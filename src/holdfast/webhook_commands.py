@@ -173,6 +173,10 @@ class WebhookCommands(Door):
         """What was sent to a webhook, the latest first, from behind one of them (its `place`)."""
         from holdfast.messages.notice import key_of
 
+        try:
+            inputs.whole(limit, "limit", 1)
+        except inputs.Bad as bad:
+            return bad.refusal
         if await self._webhook_row(webhook) is None:
             return unknown("webhook", webhook)
         place: Sequence[int] = _LATEST
@@ -183,7 +187,7 @@ class WebhookCommands(Door):
                 return invalid("after", "after must be the place of a delivery.")
             place = (int(found[1]), *key)
         told = await self.store.reader().rows(
-            "deliveries_to", f"webhook:{webhook}", *place, max(1, min(limit, PAGE_MAX))
+            "deliveries_to", f"webhook:{webhook}", *place, min(limit, PAGE_MAX)
         )
         return [webhook_delivery(row) for row in told]
 

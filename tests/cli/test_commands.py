@@ -175,6 +175,13 @@ def test_a_dry_run_shows_who_would_lose_their_place_and_that_it_must_be_allowed(
     assert cli.json("pool", "show", "ball")["waiting"] == 0
 
 
+def test_a_file_of_another_pool_is_refused(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "pool.json"
+    file.write_text('{"key": "yoga", "quotas": {"main": 1}}')
+    assert "is of the pool 'yoga'" in cli("pool", "create", "pilates", "--file", str(file), code=2)
+    assert "Made yoga" in cli("pool", "create", "yoga", "--file", str(file))
+
+
 def test_the_times_and_the_price_of_a_pool_can_be_taken_away(cli: Cli) -> None:
     at, names = "2099-03-07T14:00Z", ("opens_at", "closes_at", "starts_at", "price")
     times = ("--opens-at", at, "--closes-at", at.replace("14", "15"), "--starts-at", at.replace("14", "16"))

@@ -103,7 +103,7 @@ async def test_what_cannot_be_looked_for_is_refused_by_field(hf: Holdfast) -> No
     for said in wrong:
         refused = await hf.find(said)
         assert isinstance(refused, Refusal)
-        assert (refused.code, refused.field) == ("invalid", "search")
+        assert (refused.code, refused.field) == ("invalid", "text")
     assert isinstance(unknown := await hf.find("ann", pool="nope"), Refusal)
     assert unknown.code == "unknown"
 

@@ -193,3 +193,81 @@ async def test_an_accepted_part_came_when_its_booking_came(hf: Holdfast) -> None
     refused = await hf.change_pool("p", sizes={"m": 1})
     assert isinstance(refused, Refusal)
     assert part.id not in refused.facts["bookings"]
+
+
+FIELDS: dict[str, tuple[str, Any]] = {
+    "history": ("before", lambda hf, ann: hf.history("p", before=-5)),
+    "newest_bookings": ("before", lambda hf, ann: hf.newest_bookings("p", before=-1)),
+    "find": ("text", lambda hf, ann: hf.find("")),
+    "extend": ("window_s", lambda hf, ann: hf.extend(ann, 10**9)),
+    "the state of the newest": ("state", lambda hf, ann: hf.newest_bookings("p", state="bogus")),
+    "a state without a deadline": ("state", lambda hf, ann: hf.next_to_end("p", "confirmed")),
+    "dead_letters": ("limit", lambda hf, ann: hf.dead_letters(limit=-1)),
+    "two sizes": ("sizes.m", lambda hf, ann: hf.change_pool("p", sizes={"m": 5}, quotas={"m": 7})),
+}
+
+
+@pytest.mark.parametrize(("field", "call"), FIELDS.values(), ids=FIELDS)
+async def test_a_refusal_names_what_the_caller_has_said(hf: Holdfast, field: str, call: Any) -> None:
+    ann = granted(await hf.book("p", "ann"))
+    refused = await call(hf, ann.id)
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.field) == ("invalid", field)
+    assert refused.sentence.startswith(f"{field} must")
+    assert len(granted(await hf.log("p"))) == 2
+
+
+SENTENCES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a name that is a number": (
+        {"attributes": {1: 2}},
+        "attributes",
+        "The names in attributes must be text.",
+    ),
+    "a field that is a number": ({"policy": {5: 1}}, "policy", "The names in policy must be text."),
+    "a currency of four letters": (
+        {"price": {"amount": 1, "currency": "euro"}},
+        "price.currency",
+        "A currency is three capital letters, as in ISO 4217.",
+    ),
+    "a century": (
+        {"policy": {"hold_window": "36500d"}},
+        "policy.hold_window",
+        "hold_window must be at most 3660 days.",
+    ),
+    "a century in seconds": (
+        {"policy": {"hold_window": 36_500 * 86_400}},
+        "policy.hold_window",
+        "hold_window must be at most 3660 days.",
+    ),
+    "a huge number": (
+        {"policy": {"offer_window": 10**30}},
+        "policy.offer_window",
+        f"policy.offer_window must be a number from {1 - 2**53} to {2**53 - 1}.",
+    ),
+    "no length": (
+        {"policy": {"hold_window": -1}},
+        "policy.hold_window",
+        "hold_window must be a length: whole seconds, or text such as '15m' or '1h30m'.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "field", "sentence"), SENTENCES.values(), ids=SENTENCES)
+async def test_a_refusal_says_the_true_reason(
+    hf: Holdfast, change: dict[str, Any], field: str, sentence: str
+) -> None:
+    assert await hf.change_pool("p", **change) == Refusal("invalid", sentence, field)
+
+
+async def test_a_size_may_be_said_twice_if_it_is_the_same(hf: Holdfast) -> None:
+    assert granted(await hf.change_pool("p", sizes={"m": 5}, quotas={"m": 5})).quotas[0].size == 5
+
+
+async def test_a_test_clock_is_not_moved_back(database_url: str) -> None:
+    async with Holdfast.open(database_url, clock=TestClock()) as hf:
+        now = hf.clock.now()
+        refused = await hf.advance(now - 1)
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("invalid", "to")
+        assert await hf.advance(now) is None
+        assert hf.clock.now() == now

@@ -103,6 +103,15 @@ def test_a_body_that_is_not_right_is_refused_and_changes_nothing(admin: Client, 
     assert untouched(admin)
 
 
+def test_a_number_of_thousands_of_digits_is_refused_in_our_words(admin: Client) -> None:
+    """Where a name stands in two objects, the body is read a second time, and not by msgspec."""
+    for name, said in (("a", "Integer value out of range."), ("id", "a number in it has too many digits.")):
+        attributes = b'{"%s": %s}' % (name.encode(), b"9" * 5_000)
+        answer = sent(admin, b'{"party": {"id": "ann", "attributes": %s}}' % attributes)
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+        assert answer.json()["detail"].endswith(said)
+
+
 def test_a_query_too_long_is_refused_as_the_document_says(admin: Client) -> None:
     answer = admin.get("/v1/bookings", params={"search": "é" * 2_000})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid")

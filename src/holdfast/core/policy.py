@@ -172,11 +172,9 @@ def changed(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:
         if name not in _FIELDS:
             return _wrong(name, f"A policy has no field {name!r}.")
         if name in LENGTHS and value is not None:
-            value = length(value)
+            given, value = value, length(value)
             if value is None:
-                return _wrong(
-                    name, f"{name} must be a length: whole seconds, or text such as '15m' or '1h30m'."
-                )
+                return _wrong(name, f"{name} must be {_instead_of(given)}.")
         if name == "priority_rules" and isinstance(value, list):
             value = tuple(value)
         values[name] = value
@@ -197,6 +195,14 @@ def length(value: object) -> int | None:
         return None
     seconds = value if isinstance(value, int) else seconds_of(value)
     return seconds * 1000 if seconds is not None and 0 <= seconds * 1000 <= LENGTH_MAX else None
+
+
+def _instead_of(given: object) -> str:
+    """What a length must be, where this was given."""
+    seconds = given if isinstance(given, int) else seconds_of(given)
+    if seconds is not None and seconds * 1000 > LENGTH_MAX:
+        return f"at most {LENGTH_MAX // (24 * _HOUR)} days"
+    return "a length: whole seconds, or text such as '15m' or '1h30m'"
 
 
 def seconds_of(text: object) -> int | None:

@@ -134,6 +134,8 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def _plain(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
+    if type(error) is ValueError:
+        return "a number in it has too many digits"
     return str(error).removeprefix("JSON is malformed: ")
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from holdfast.core.policy import LENGTH_MAX
 from holdfast.http.bodies_of_pools import Moment, Name, PriceBody
 from holdfast.http.operations import Body, Paging
 
@@ -70,7 +71,7 @@ class CancelBody(Plain, kw_only=True):
 class ExtendBody(Plain, kw_only=True):
     """How much longer; without it, one more hold window."""
 
-    window_s: Annotated[int, Meta(ge=1, le=10**9)] | None = None
+    window_s: Annotated[int, Meta(ge=1, le=LENGTH_MAX // 1000)] | None = None
 
 
 class MoveBody(Body, kw_only=True):

@@ -116,8 +116,10 @@ async def _found(call: Call, limit: int) -> Page[Booking]:
     for name in ("party", "state", "cursor"):
         if getattr(query, name):
             raise invalid(name, f"A search goes with pool and limit, not with {name}.")
-    found = granted(await call.hf.find(query.search, pool=query.pool or None, limit=limit))
-    return Page(shown_bookings(found, call))
+    found = await call.hf.find(query.search, pool=query.pool or None, limit=limit)
+    if isinstance(found, Refusal) and found.field == "text":
+        raise invalid("search", found.sentence.replace("text", "search", 1))
+    return Page(shown_bookings(granted(found), call))
 
 
 async def _everywhere(
