@@ -6,13 +6,14 @@ import logging
 
 import pytest
 
+from holdfast import Holdfast
 from holdfast.errors import SettingsWrong
 from holdfast.notifiers.apprise import AppriseNotifier
 from holdfast.notifiers.apprise.schemes import SCHEMES
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
 from holdfast.notifiers.choose import notifiers_for
 from holdfast.notifiers.log import LogNotifier
-from holdfast.outbox import MessageSettings
+from holdfast.outbox import MessageSettings, Outbox
 from holdfast.outbox.settings import webhooks_to_private
 from tests.notifiers.servers import receiver
 
@@ -106,3 +107,15 @@ def test_settings_come_from_the_environment() -> None:
 def test_a_setting_that_cannot_be_used_is_named(name: str, text: str) -> None:
     with pytest.raises(SettingsWrong, match=name):
         MessageSettings.from_environment({name: text})
+
+
+def test_of_several_things_wrong_with_the_mail_server_its_address_comes_first() -> None:
+    with pytest.raises(SettingsWrong, match=r"HOLDFAST_SMTP_URL.*smtp://user"):
+        MessageSettings.from_environment({"HOLDFAST_SMTP_URL": "bogus"})
+
+
+@pytest.mark.parametrize("wrong", [{"base_url": "x"}, {"locale": "xx"}, {"smtp_url": "smtp://example.org"}])
+async def test_what_a_program_says_is_held_to_the_same(sqlite_url: str, wrong: dict[str, str]) -> None:
+    async with Holdfast.open(sqlite_url, ticker=False) as hf:
+        with pytest.raises(SettingsWrong, match=f"HOLDFAST_{next(iter(wrong)).upper()}"):
+            Outbox(hf, MessageSettings(**wrong))

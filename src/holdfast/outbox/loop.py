@@ -70,7 +70,9 @@ class Outbox:
         dice: Callable[[], float] = random.random,
         lease: int = LEASE,
     ) -> None:
-        settings = settings or MessageSettings.from_environment()
+        if settings is None:
+            settings = MessageSettings.from_environment()
+        settings.check()
         self._hf = hf
         notifiers = notifiers or notifiers_for(settings)
         self._deliverer = Deliverer(

@@ -14,6 +14,7 @@ from holdfast.addresses import read
 from holdfast.config import yes_or_no
 from holdfast.errors import SettingsWrong
 from holdfast.messages.languages import LANGUAGES, language_of
+from holdfast.notifiers.email.address import mail_server
 
 
 def webhooks_to_private(environment: Mapping[str, str] | None = None) -> bool:
@@ -77,6 +78,8 @@ class MessageSettings:
             raise SettingsWrong(
                 "HOLDFAST_BASE_URL is no address of a site, such as https://seats.example.org"
             )
+        if self.smtp_url:
+            mail_server(self.smtp_url)
         if self.smtp_url and "@" not in parseaddr(self.mail_from)[1]:
             raise SettingsWrong(
                 "HOLDFAST_SMTP_URL needs HOLDFAST_MAIL_FROM, such as Seats <seats@example.org>"

@@ -39,7 +39,7 @@ def mail_server(url: str) -> MailServer:
     asked = parse_qs(parts.query).get("tls", [""])[-1]
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname or asked not in ("", *_TLS):
         raise SettingsWrong(
-            "not an address of a mail server: smtp://user:password@host:587 or smtps://…, "
+            "HOLDFAST_SMTP_URL is no address of a mail server: smtp://user:password@host:587 or smtps://…, "
             f"with ?tls={'|'.join(_TLS)} if need be"
         )
     implicit = parts.scheme == "smtps"
