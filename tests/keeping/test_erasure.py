@@ -177,6 +177,10 @@ async def test_messages_that_were_still_to_be_sent_are_dead(hf: Holdfast) -> Non
     ours = [message for message in messages if message.booking in about]
     assert len(ours) == forgotten.messages > 0
     assert {(message.state, len(message.facts)) for message in ours} == {("dead", 0)}
+    assert granted(await hf.dead_letters()) == [], "nobody can do anything about them"
+    (put_away,) = {granted(await hf.message(message.id)).dismissed for message in ours}
+    assert put_away is not None
+    assert put_away.by == "staff"
     assert {message.state for message in messages if message.booking not in about} == {"pending"}
 
 

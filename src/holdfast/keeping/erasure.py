@@ -51,6 +51,7 @@ async def forget_in_pool(
     values = (nobody.id, rows.text(nobody), "{}")
     await tx.many("forget_party", [(pool_id, number, *values) for number in numbers])
     messages = await tx.rows("empty_messages", pool_id, list(numbers))
+    await tx.run("dismiss_emptied", pool_id, list(numbers), by, now)
     await tx.run("empty_deliveries", pool_id, list(numbers))
     event = Erased(max(now, updated_at), nobody.id, numbers, entries)
     await _append(tx, pool_id, seq + 1, bytes(head), event, by)

@@ -46,6 +46,13 @@ UPDATE log SET body = ?3 WHERE pool_id = ?1 AND seq = ?2;
 UPDATE outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
 WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) RETURNING 1;
 
+-- name: dismiss_emptied
+-- Nobody can do anything about a dead letter that says nothing any more.
+INSERT INTO dismissals (pool_id, seq, part, by, at)
+SELECT o.pool_id, o.seq, o.part, ?3, ?4 FROM outbox AS o
+WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2)) AND o.state = 'dead'
+ON CONFLICT (pool_id, seq, part) DO NOTHING;
+
 -- name: empty_deliveries
 -- What a server said of somebody it did not take goes, too.
 UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND error <> '' AND (seq, part) IN (
