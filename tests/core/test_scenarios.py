@@ -8,6 +8,8 @@ import pytest
 
 from holdfast.core.model import WAITING
 from holdfast.testing import CoreWorld, Scenario, ScenarioError, play, read
+from holdfast.testing.actions import ACTIONS
+from holdfast.testing.checks import CHECKS
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = Path(__file__).parent / "scenarios"
@@ -146,6 +148,15 @@ def test_every_verb_notices_a_difference(line: str, fact: str) -> None:
 )
 def test_a_line_that_cannot_be_understood_is_reported(line: str, problem: str) -> None:
     assert complaint(CHAIR + line).startswith(f"chair.txt:4: {problem}")
+
+
+@pytest.mark.parametrize(
+    "verb", [*(it for it in ACTIONS if it not in ("pool", "at", "after", "asleep")), *CHECKS]
+)
+def test_a_line_before_there_is_a_pool_is_reported(verb: str) -> None:
+    assert "there is no pool yet" in complaint(f"{verb} Ann")
+    refused = "pool chair main=1 preset=nope -> refused invalid preset"
+    assert "there is no pool yet" in complaint(f"{refused}\n{verb} Ann")
 
 
 def test_wait_insists_on_waiting() -> None:

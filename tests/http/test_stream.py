@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -256,3 +257,10 @@ def test_who_asked_for_more_behind_the_stream_and_went_is_not_kept(server: Serve
         return _streams(admin) == 0
 
     wait_until(is_let_go)
+
+
+def test_what_a_stream_says_is_explained() -> None:
+    guide = Path(__file__).parents[2] / "docs/howto/http.md"
+    watching = guide.read_text(encoding="utf-8").partition("## Watching")[2].partition("\n## ")[0]
+    for event in ("ready", "booking", "pool", "reset"):
+        assert f"`{event}`" in watching

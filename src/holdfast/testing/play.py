@@ -13,6 +13,8 @@ from holdfast.testing.world import World
 
 _CHECKS: Final[dict[str, Callable[[Stage, Line], checks.Difference | None]]] = checks.CHECKS
 _ACTIONS: Final[dict[str, Callable[[Stage, Line], None]]] = actions.ACTIONS
+# What may come before there is a pool: making one, and time.
+_BEFORE: Final = ("pool", "at", "after", "asleep")
 
 
 def play(scenario: Scenario, world: World) -> None:
@@ -29,13 +31,15 @@ def play(scenario: Scenario, world: World) -> None:
 
 def _play_line(stage: Stage, line: Line) -> None:
     __tracebackhide__ = True
-    if check := _CHECKS.get(line.verb):
+    check, action = _CHECKS.get(line.verb), _ACTIONS.get(line.verb)
+    if (check or action) and not stage.has_pool and line.verb not in _BEFORE:
+        raise line.error("there is no pool yet: a scenario begins with a line such as pool chair main=1")
+    if check:
         if line.expected is not None:
             raise line.error(f"{line.verb!r} only checks: it makes nothing happen")
         if difference := check(stage, line):
             raise line.error("this is not so", ("expected", difference.expected), ("fact", difference.fact))
         return
-    action = _ACTIONS.get(line.verb)
     if action is None:
         raise line.error(f"there is no verb {line.verb!r}")
     for text in line.expected or ():

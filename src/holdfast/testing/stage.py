@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.core import events as e
-from holdfast.core.commands import Command, Tick
+from holdfast.core.commands import Command, CreatePool, Tick
 from holdfast.core.model import Booking, Instant
 from holdfast.core.refusals import Refusal
 from holdfast.core.work import Message
@@ -21,6 +21,7 @@ class Stage:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.has_pool = False
         self.line: Line | None = None
         self.facts: list[Fact] = []
         self.messages: list[Message] = []
@@ -47,6 +48,8 @@ class Stage:
         if isinstance(outcome.answer, Refusal):
             self.refusal = outcome.answer
             self.facts.append(refusal_fact(outcome.answer, self))
+        elif isinstance(command, CreatePool) and not self.line.dry:
+            self.has_pool = True
         elif outcome.answer.repeated:
             number = outcome.answer.booking
             self.facts.append(Fact("again", (self.booking(number),) if number is not None else ()))
