@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.server import Client
+from tests.http.server import Client, Server
 from tests.pages.visitor import Visitor, heading, plain
 
 ANN = {"id": "ann", "name": "Ann", "contacts": {"email": "ann@example.org"}}
@@ -40,6 +40,24 @@ def test_who_waits_sees_the_position_and_what_comes_next(admin: Client, visitor:
     assert heading(page) == "You are #1 in line"
     assert "You are next" in plain(page)
     assert heading(visitor.look(f"/b/{ann['edit_token']}")) == "This booking is cancelled"
+
+
+def test_why_staff_moved_somebody_is_for_staff(admin: Client, visitor: Visitor, server: Server) -> None:
+    _, ann, bea = line(admin, "private")
+    admin.act(ann["id"], "move", {"to": "back", "why": "always complains"})
+    page = visitor.look(f"/b/{ann['edit_token']}")
+    assert "The organiser moved you from #1 to #2." in plain(page)
+    assert "complains" not in page
+    # A program for visitors may ask by the link: it is told no more. Staff are.
+    key = admin.ask("POST", "/v1/keys", {"name": "shop", "role": "public"}, expect=201)["secret"]
+    with server.client(key) as shop:
+        (*_, moved) = shop.ask("GET", f"/v1/bookings/{ann['edit_token']}/explain")["items"]
+        assert moved["sentence"] == "Staff moved you from #1 to #2."
+        assert "why" not in moved["facts"]
+    (*_, moved) = admin.ask("GET", f"/v1/bookings/{ann['id']}/explain")["items"]
+    assert moved["facts"]["why"] == "always complains"
+    admin.act(bea["id"], "cancel", {"as_staff": True, "why": "asked by phone"})
+    assert "asked by phone" in visitor.look(f"/b/{bea['edit_token']}")
 
 
 def test_who_waits_can_change_what_was_said(admin: Client, visitor: Visitor) -> None:

@@ -124,7 +124,21 @@ def test_a_story_is_told_with_its_figures() -> None:
     assert sentence("en", "offered", "staff", "staff:Olga", why="offered by staff").endswith(
         "for 10 minutes."
     )
-    assert sentence("en", "moved", "", "staff:Olga", why="<called>").endswith("<q>&lt;called&gt;</q>")
+    assert sentence("en", "cancelled", "", "staff:Olga", why="<called>").endswith("<q>&lt;called&gt;</q>")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "why"),
+    [
+        ("moved", "", "complains"),
+        ("put_back", "waiting", "complains"),
+        ("put_back", "held", "complains"),
+        ("offered", "staff", "complains"),
+        ("closed", "pool_cancelled", "pool_cancelled"),
+    ],
+)
+def test_a_story_tells_no_reason_that_staff_gave_for_themselves(code: str, reason: str, why: str) -> None:
+    assert why not in sentence("en", code, reason, "staff:Olga", why=why)
 
 
 @pytest.mark.parametrize(

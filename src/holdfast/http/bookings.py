@@ -40,6 +40,7 @@ from holdfast.http.pools import wrong_cursor
 from holdfast.http.problems import invalid, of_refusal
 from holdfast.http.showing import shown, shown_bookings
 from holdfast.keys import PUBLIC
+from holdfast.reasons import for_party
 from holdfast.shapes import Booking, Explanation, Outcome
 
 # How many pools one page of bookings over all pools looks into.
@@ -224,7 +225,8 @@ async def put_back(call: Call) -> Booking | Refusal:
 
 
 async def explain(call: Call) -> Page[Explanation]:
-    return Page(granted(await call.hf.explain(_named(call))))
+    steps = granted(await call.hf.explain(_named(call)))
+    return Page([for_party(step) for step in steps] if call.access.role == PUBLIC else steps)
 
 
 _BOOKING: Final = "/v1/bookings/{booking}"

@@ -11,7 +11,6 @@ from holdfast.clock import from_datetime
 from holdfast.core.commands import is_staff
 from holdfast.core.model import ENDED, HELD, IN_PLAY, WAITING
 from holdfast.core.refusals import Refusal
-from holdfast.core.staff import NO_REASON
 from holdfast.messages.languages import LANGUAGES
 from holdfast.pages import details as form
 from holdfast.pages import live
@@ -20,6 +19,7 @@ from holdfast.pages.calls import Call, gone
 from holdfast.pages.speech import PageSpeech
 from holdfast.pages.tickets import starts
 from holdfast.reads import Reads
+from holdfast.reasons import for_party
 from holdfast.shapes import Booking, Explanation, PoolState, with_tokens
 
 # What the page says once, after something was done or refused.
@@ -102,7 +102,7 @@ def _seen(booking: Booking, pool: PoolState) -> str:
 
 def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
     """A step of the booking's story, with its figures in words of the language."""
-    facts = step.facts
+    facts = for_party(step).facts
     return {
         "at": step.at,
         "when": speech.when(step.at),
@@ -115,7 +115,7 @@ def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
         "quantity": facts.get("quantity") or facts.get("seats", 1),
         "given": "quantity" in facts,
         **{name: facts.get(name, "") for name in ("position", "was", "priority", "to", "seats")},
-        "why": "" if facts.get("why") == NO_REASON else facts.get("why", ""),
+        "why": facts.get("why", ""),
     }
 
 
