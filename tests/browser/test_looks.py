@@ -12,7 +12,17 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import SIZES, Open
-from tests.browser.flows import fill_in, full_class, gala, new_key, now_of, offer_to, person, press_main
+from tests.browser.flows import (
+    QUESTIONS,
+    fill_in,
+    full_class,
+    gala,
+    new_key,
+    now_of,
+    offer_to,
+    person,
+    press_main,
+)
 from tests.http.server import Client
 
 AXE = Path(__file__).parent.parent.parent / "testbed" / "axe" / "axe.min.js"
@@ -136,6 +146,13 @@ def offer_live(admin: Client) -> str:
     return offer_to(admin)
 
 
+def offer_nameless(admin: Client) -> str:
+    key, olga = full_class(admin, questions=QUESTIONS)
+    ann = admin.book(key, "ann")
+    admin.act(olga["id"], "cancel")
+    return f"/o/{admin.booking(ann['id'])['offer']['token']}"
+
+
 def offer_in_part(admin: Client) -> str:
     key = new_key("pair")
     admin.pool(key, 2, title="Pottery for two")
@@ -193,6 +210,7 @@ PAGES: list[Callable[[Client], str]] = [
     booking_confirmed,
     booking_cancelled,
     offer_live,
+    offer_nameless,
     offer_in_part,
     offer_claimed,
     offer_declined,

@@ -61,7 +61,7 @@ def test_a_stream_of_an_offer_tells_when_it_is_over(admin: Client, visitor: Visi
     with visitor.stream("GET", f"{there}/stream") as answer:
         news = told(answer)
         before = next(news)
-        visitor.submit(f"{there}/claim")
+        visitor.submit(f"{there}/claim", {"name": "Ann", "email": "ann@example.org"})
         assert next(news) != before
 
 

@@ -11,7 +11,6 @@ from holdfast.clock import from_datetime
 from holdfast.core.commands import is_staff
 from holdfast.core.model import ENDED, HELD, IN_PLAY, WAITING
 from holdfast.core.refusals import Refusal
-from holdfast.messages.languages import LANGUAGES
 from holdfast.pages import details as form
 from holdfast.pages import live
 from holdfast.pages.answers import Answer, see_other
@@ -56,7 +55,6 @@ async def _page(
     speech, token = call.speech(pool.time_zone, booking.party.locale), call.path["token"]
     story = [told(step, speech) for step in steps]
     offer = with_tokens(booking, call.hf.secret).offer
-    phone = bool(call.settings.sms_url) or "phone" in booking.party.contacts
     news = call.query.get("told", "")
     return call.page(
         "booking.html",
@@ -72,7 +70,7 @@ async def _page(
         needs_confirm=needs,
         ended=booking.state in ENDED,
         missing=booking.state in IN_PLAY and form.missing(pool, booking),
-        fields=form.fields(pool, booking, phone=phone, said=said, errors=errors),
+        fields=form.fields(pool, booking, phone=form.asks_phone(call, booking), said=said, errors=errors),
         extendable=extendable,
         offer_url=call.url(f"/o/{offer.token}") if offer is not None else "",
         starts=starts_at,
@@ -157,23 +155,12 @@ async def _saved(call: Call) -> Answer | None:
     booking, pool = await _found(call.hf.reads, pool_id, number)
     if booking.state not in IN_PLAY:
         return _there(call)
-    phone = "phone" in call.form
-    kept, errors = form.read(pool, booking, call.form, phone=phone)
-    if not errors:
-        lang = call.query.get("lang")
-        locale = lang if lang in LANGUAGES else None
-        answer = await call.hf.change_booking(call.path["token"], locale=locale, **kept)
-        if not isinstance(answer, Refusal):
-            return None
-        if answer.code != "invalid":
-            return _there(call, told=answer.code)
-        errors = {_field(answer): "not_kept"}
-    return await _page(call, pool_id, number, status=422, said=call.form, errors=errors)
-
-
-def _field(refusal: Refusal) -> str:
-    name = refusal.field or "name"
-    return f"q-{name.removeprefix('answers.')}" if name.startswith("answers.") else name.split(".")[-1]
+    wrong = await form.keep(call, pool, booking)
+    if isinstance(wrong, Refusal):
+        return _there(call, told=wrong.code)
+    if not wrong:
+        return None
+    return await _page(call, pool_id, number, status=422, said=call.form, errors=wrong)
 
 
 async def extend(call: Call) -> Answer:

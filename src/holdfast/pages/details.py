@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast import tokens
 from holdfast.contacts import is_email, is_phone
 from holdfast.core.answers import Question, problem_of
+from holdfast.core.refusals import Refusal
+from holdfast.messages.languages import LANGUAGES
+from holdfast.pages.calls import Call
 from holdfast.shapes import Booking, PoolState
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}([.,][0-9]{1,6})?")
@@ -34,6 +38,10 @@ def missing(pool: PoolState, booking: Booking) -> bool:
     """Whether something is still to be said: how to reach them, or an answer that is needed."""
     unanswered = any(problem_of(it, booking.answers.get(it["key"])) for it in asked(pool))
     return not booking.party.contacts or unanswered
+
+
+def asks_phone(call: Call, booking: Booking) -> bool:
+    return bool(call.settings.sms_url) or "phone" in booking.party.contacts
 
 
 def asked(pool: PoolState) -> list[Question]:
@@ -118,6 +126,24 @@ def read(
     if asked(pool):
         kept["answers"] = answers
     return kept, errors
+
+
+async def keep(call: Call, pool: PoolState, booking: Booking) -> dict[str, str] | Refusal:
+    """Keep what the form says; what is wrong with it, by field, or why it can be changed no more."""
+    said, errors = read(pool, booking, call.form, phone="phone" in call.form)
+    if errors:
+        return errors
+    lang = call.query.get("lang")
+    token = tokens.edit_token(call.hf.secret, booking.id)
+    answer = await call.hf.change_booking(token, locale=lang if lang in LANGUAGES else None, **said)
+    if isinstance(answer, Refusal):
+        return {_field(answer): "not_kept"} if answer.code == "invalid" else answer
+    return {}
+
+
+def _field(refusal: Refusal) -> str:
+    name = refusal.field or "name"
+    return f"q-{name.removeprefix('answers.')}" if name.startswith("answers.") else name.split(".")[-1]
 
 
 def _answer(question: Question, text: str) -> Any:

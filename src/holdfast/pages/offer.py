@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from holdfast.clock import to_datetime
 from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Offer
 from holdfast.core.obey import answered
 from holdfast.core.refusals import Refusal
+from holdfast.pages import details as form
 from holdfast.pages import live
 from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
@@ -32,7 +33,18 @@ class _Sight(NamedTuple):
 
 
 async def look(call: Call) -> Answer:
-    offer, state, booking, mine, pool, starts_at = await _sight(call, await call.offer_key())
+    return _page(call, await _sight(call, await call.offer_key()))
+
+
+def _page(
+    call: Call,
+    sight: _Sight,
+    *,
+    status: int = 200,
+    said: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
+) -> Answer:
+    offer, state, booking, mine, pool, starts_at = sight
     token, speech = call.path["token"], call.speech(pool.time_zone, booking.party.locale)
     mine_token = tokens.edit_token(call.hf.secret, mine.id)
     rest_token = tokens.edit_token(call.hf.secret, booking.id)
@@ -43,6 +55,7 @@ async def look(call: Call) -> Answer:
         speech,
         here=f"/o/{token}",
         private=True,
+        status=status,
         offer=offer,
         state=state,
         booking=booking,
@@ -56,6 +69,10 @@ async def look(call: Call) -> Answer:
         seconds_left=_left(call, offer),
         until=to_datetime(offer.expires_at),
         starts=starts_at,
+        fields=form.fields(pool, booking, phone=form.asks_phone(call, booking), said=said, errors=errors)
+        if _asks(sight)
+        else (),
+        taken=(said or {}).get("quantity", ""),
         choices=range(offer.quantity, 0, -1) if gives_less else (),
         no=call.query.get("no") == "invalid",
         claim_url=call.url(f"/o/{token}/claim"),
@@ -96,6 +113,13 @@ async def _state(call: Call, reads: Reads, key: tuple[int, int, int], offer: Off
     return answered(view, offer, view.bookings[key[1]], call.now).code
 
 
+def _asks(sight: _Sight) -> bool:
+    """Whether the yes settles it, so that what is still to be said must come with it."""
+    booking, pool = sight.booking, sight.pool
+    settles = sight.state == "live" and pool.policy["claim_to"] == CONFIRMED
+    return settles and (not booking.party.name or form.missing(pool, booking))
+
+
 def _left(call: Call, offer: Offer) -> int:
     return max(0, -(-(offer.expires_at - call.now) // 1000))
 
@@ -121,8 +145,12 @@ async def back(call: Call) -> Answer:
 
 
 async def claim(call: Call) -> Answer:
-    """Take it, or part of it. What became of it is on the page, whoever was first."""
-    await call.offer_key()
+    """Keep what was still to be said, and take it, or part of it. What became of it is on the page."""
+    sight = await _sight(call, await call.offer_key())
+    if _asks(sight):
+        errors = await form.keep(call, sight.pool, sight.booking)
+        if errors and not isinstance(errors, Refusal):
+            return _page(call, sight, status=422, said=call.form, errors=errors)
     asked = call.form.get("quantity", "")
     quantity = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else None
     answer = await call.hf.claim(call.path["token"], quantity)

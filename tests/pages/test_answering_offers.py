@@ -1,0 +1,77 @@
+"""Answering an offer on its page: what is still to be said comes with the yes; a no that ends it asks twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.http.server import Client
+from tests.pages.test_bookings_and_offers import offered
+from tests.pages.visitor import Form, Visitor, heading, plain
+
+ANN = {"name": "Ann", "email": "ann@example.org"}
+RULES = [{"key": "rules", "title": "I know the rules", "kind": "checkbox", "required": True}]
+
+
+def offered_on_the_page(admin: Client, visitor: Visitor, key: str, **fields: Any) -> tuple[Any, str]:
+    """Somebody joined the line on the pool's page, said nothing of themselves, and is offered a seat."""
+    admin.pool(key, 1, **fields)
+    olga = admin.book(key, "olga")
+    visitor.sign_up(key)
+    admin.act(olga["id"], "cancel")
+    made = admin.ask("GET", f"/v1/bookings?pool={key}&state=offered")["items"][0]
+    return made, f"/o/{admin.booking(made['id'])['offer']['token']}"
+
+
+def test_who_has_said_nothing_yet_says_it_with_the_yes(admin: Client, visitor: Visitor) -> None:
+    made, there = offered_on_the_page(admin, visitor, "say", questions=RULES)
+    action, fields = Form(visitor.look(there)).forms[0]
+    assert action == f"{there}/claim"
+    assert fields.keys() >= {"name", "email"}
+    # Without it nothing is taken, and what was typed is still there.
+    page = visitor.submit(action, {"name": "Ann", "email": "ann"}, expect=422)
+    assert "2 things need another look" in plain(page)
+    assert 'value="Ann"' in page
+    assert admin.booking(made["id"])["state"] == "offered"
+    assert visitor.submit(action, ANN | {"q-rules": "yes"}) == there
+    kept = admin.booking(made["id"])
+    assert (kept["state"], kept["party"]["name"]) == ("confirmed", "Ann")
+    assert (kept["party"]["contacts"], kept["answers"]) == ({"email": "ann@example.org"}, {"rules": True})
+    # And once more, as after a double tap.
+    assert visitor.submit(action, ANN | {"q-rules": "yes"}) == there
+    assert heading(visitor.look(there)) == "It is yours"
+
+
+def test_who_has_said_everything_says_only_yes(admin: Client, visitor: Visitor) -> None:
+    ann, _, there = offered(admin, "said")
+    assert "name" not in Form(visitor.look(there)).forms[0][1]
+    assert visitor.submit(f"{there}/claim") == there
+    assert admin.booking(ann["id"])["state"] == "confirmed"
+
+
+def test_what_is_held_after_the_yes_asks_on_its_own_page(admin: Client, visitor: Visitor) -> None:
+    made, there = offered_on_the_page(admin, visitor, "later", policy={"claim_to": "held"})
+    assert "name" not in Form(visitor.look(there)).forms[0][1]
+    assert visitor.submit(f"{there}/claim") == there
+    assert admin.booking(made["id"])["state"] == "held"
+
+
+def test_what_is_said_too_late_is_not_kept(admin: Client, visitor: Visitor) -> None:
+    made, there = offered_on_the_page(admin, visitor, "too-late")
+    admin.advance(24 * 3600)
+    assert visitor.submit(f"{there}/claim", ANN) == there
+    assert heading(visitor.look(there)) == "The time to answer has passed"
+    assert admin.booking(made["id"])["party"]["name"] == ""
+
+
+def test_a_part_is_taken_with_what_was_said(admin: Client, visitor: Visitor) -> None:
+    admin.pool("part", 2, policy={"partial": "give_less"})
+    olga = admin.book("part", "olga", quantity=2)
+    visitor.sign_up("part", quantity="2")
+    admin.act(olga["id"], "cancel")
+    made = admin.ask("GET", "/v1/bookings?pool=part&state=offered")["items"][0]
+    there = f"/o/{admin.booking(made['id'])['offer']['token']}"
+    page = visitor.submit(f"{there}/claim", {"quantity": "1", "name": "Ann", "email": ""}, expect=422)
+    assert '<option value="1" selected>' in page
+    visitor.submit(f"{there}/claim", ANN | {"quantity": "1"})
+    (taken,) = admin.ask("GET", "/v1/bookings?pool=part&state=confirmed")["items"]
+    assert (taken["quantity"], taken["party"]["name"]) == (1, "Ann")
