@@ -95,6 +95,8 @@ def _asked_for(ledger: Ledger, entries: Sequence[Entry]) -> list[tuple[int, str,
 def _kinds(kind: str, facts: Mapping[str, Any]) -> list[str]:
     if kind in _ALWAYS:
         return [_ALWAYS[kind]]
+    if kind == "BookingChanged":
+        return ["joined"] if facts.get("position") else []
     if kind == "Closed":
         return [facts["why"] if facts["why"] in ("attempts_used_up", "demoted") else "cancelled"]
     if kind in ("Lapsed", "Declined"):

@@ -135,3 +135,23 @@ async def test_a_change_behind_the_log_is_seen(hf: Holdfast, database_url: str) 
     await ask(database_url, "UPDATE bookings SET updated_at = updated_at + 1")
     assert [finding.promise for finding in (await verified(database_url)).findings] == ["log_tells_all"]
     await ask(database_url, "UPDATE bookings SET updated_at = updated_at - 1")
+
+
+async def test_who_gives_an_address_in_line_for_the_first_time_is_told_the_position(hf: Holdfast) -> None:
+    olga = granted(await hf.book("yoga", "olga"))
+    ann, bea = [granted(await hf.book("yoga", name)) for name in ("ann", "bea")]
+
+    async def told(booking: str) -> list[str]:
+        return [it.kind for it in granted(await hf.messages_about(booking))]
+
+    granted(await hf.change_booking(bea.id, name="Bea"))
+    assert await told(bea.id) == ["joined"]
+    for address in ("bea@example.org", "bea@example.net"):
+        # Another address is no news.
+        granted(await hf.change_booking(bea.id, contacts={"email": address}))
+        assert await told(bea.id) == ["joined", "joined"]
+    assert granted(await hf.log("yoga"))[-2].facts["position"] == 2
+    # Who has an offer has more to read than a position.
+    granted(await hf.cancel(olga.id))
+    granted(await hf.change_booking(ann.id, contacts={"email": "ann@example.org"}))
+    assert await told(ann.id) == ["joined", "offer"]

@@ -88,6 +88,16 @@ def test_a_full_pool_gives_a_place_in_line_or_a_calm_no(admin: Client, visitor: 
     assert 'value="main"' not in visitor.look(there)
 
 
+def test_who_joins_the_line_is_written_to_as_soon_as_we_know_where(admin: Client, visitor: Visitor) -> None:
+    admin.pool("post", 1)
+    admin.book("post", "olga")
+    there = visitor.sign_up("post")
+    visitor.submit(f"{there}/details", ANN)
+    made = next(it for it in bookings(admin, "post") if it["state"] == "waiting")
+    told = admin.ask("GET", f"/v1/bookings/{made['id']}/messages")["items"]
+    assert [it["kind"] for it in told] == ["joined", "joined"]
+
+
 @pytest.mark.parametrize(
     "headers",
     [

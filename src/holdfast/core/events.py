@@ -175,9 +175,13 @@ class Extended(_OfBooking):
 
 @dataclass(slots=True)
 class BookingChanged(_OfBooking):
-    """A party said something else of itself. `details` names what; what was said is not in the log."""
+    """A party said something else of itself. `details` names what; what was said is not in the log.
+
+    `position` if it was in line and could not be written to before: it is told where it stands.
+    """
 
     details: tuple[str, ...]
+    position: int | None = None
 
 
 @dataclass(slots=True)

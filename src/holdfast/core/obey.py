@@ -204,8 +204,13 @@ def change_booking(work: Work, command: c.ChangeBooking, booking: Booking) -> Do
         details += ("answers",)
     if not details:
         return Done(booking.number, repeated=True)
-    event = e.BookingChanged(work.now, booking.number, details)
+    # What it was told when it joined had nowhere to go, and so had the link to its booking.
+    found = bool(changed.get("contacts")) and not booking.party.contacts
+    position = line.position_of(work.view, booking) if found else None
+    event = e.BookingChanged(work.now, booking.number, details, position)
     work.emit(event, replace(booking.party, **changed), answers=command.answers)
+    if position is not None:
+        work.tell("joined", booking.number, position=position, expires_at=booking.expires_at)
     return Done(booking.number)
 
 

@@ -287,6 +287,8 @@ def _message_for(event: Any) -> str | None:
         return "attempts_used_up" if event.state == CLOSED else told_when_it_stays
     if isinstance(event, e.Closed):
         return event.why if event.why in ("attempts_used_up", "demoted") else "cancelled"
+    if isinstance(event, e.BookingChanged):
+        return None if event.position is None else "joined"
     if isinstance(event, e.Held):
         return "confirmed" if event.confirmed else None
     if isinstance(event, e.Claimed):
