@@ -1,4 +1,4 @@
-"""Answering an offer on its page: what is still to be said comes with the yes; a no that ends it asks twice."""
+"""Answering an offer: what is still to be said comes with the yes, and a no that ends it asks once more."""
 
 from __future__ import annotations
 

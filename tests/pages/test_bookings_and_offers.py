@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -83,6 +84,32 @@ def test_a_hold_can_be_extended_as_long_as_the_policy_lets_one(admin: Client, vi
     assert "More time cannot be given" in visitor.look(told)
     admin.pool("fixed", 1, "event_signup")
     assert "I need more time" not in visitor.look(f"/b/{admin.book('fixed', ANN)['edit_token']}")
+
+
+def test_who_needs_more_time_keeps_what_was_typed(admin: Client, visitor: Visitor) -> None:
+    asked = [{"key": "diet", "title": "Diet"}, {"key": "rules", "title": "Rules", "kind": "checkbox"}]
+    admin.pool("typing", 1, "checkout", questions=asked)
+    made = admin.book("typing", "ann")
+    there = f"/b/{made['edit_token']}"
+    page = visitor.look(there)
+    # The button sends the very form, whatever is still missing in it.
+    (form,) = re.findall(rf'<form method="post" action="{there}/confirm">.*?</form>', page, re.DOTALL)
+    assert re.search(rf'<button[^>]* formaction="{there}/extend"[^>]* formnovalidate', form)
+    typed = {"name": "Ann", "email": "ann@", "q-diet": "nuts", "q-rules": "yes"}
+    page = visitor.submit(f"{there}/extend", typed, expect=200)
+    assert "You have more time now." in plain(page)
+    assert 'data-left="1800"' in page
+    assert all(f'value="{said}"' in page for said in ("Ann", "ann@"))
+    assert ">nuts</textarea>" in page
+    assert re.search(r'id="q-rules"[^>]* checked', page)
+    # Nothing of it is kept before they confirm, and nothing is called wrong yet.
+    assert 'role="alert" tabindex' not in page
+    assert admin.booking(made["id"])["party"]["name"] == ""
+    for _ in range(2):
+        visitor.submit(f"{there}/extend", typed, expect=200)
+    page = visitor.submit(f"{there}/extend", typed, expect=200)
+    assert "More time cannot be given" in plain(page)
+    assert 'value="Ann"' in page
 
 
 def test_a_hold_that_ended_says_so_and_cannot_be_confirmed(admin: Client, visitor: Visitor) -> None:

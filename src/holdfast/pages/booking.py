@@ -39,6 +39,7 @@ async def _page(
     status: int = 200,
     said: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
+    news: str = "",
 ) -> Answer:
     async with call.hf.reads.at_one_moment() as reads:
         booking, pool = await _found(reads, pool_id, number)
@@ -55,7 +56,7 @@ async def _page(
     speech, token = call.speech(pool.time_zone, booking.party.locale), call.path["token"]
     story = [told(step, speech) for step in steps]
     offer = with_tokens(booking, call.hf.secret).offer
-    news = call.query.get("told", "")
+    news = news or call.query.get("told", "")
     return call.page(
         "booking.html",
         speech,
@@ -164,9 +165,13 @@ async def _saved(call: Call) -> Answer | None:
 
 
 async def extend(call: Call) -> Answer:
-    await call.booking_key()
+    """More time, and what was typed meanwhile stays in the form."""
+    pool_id, number = await call.booking_key()
     answer = await call.hf.extend(call.path["token"])
-    return _there(call, told=answer.code if isinstance(answer, Refusal) else "extended")
+    news = answer.code if isinstance(answer, Refusal) else "extended"
+    if not call.form:
+        return _there(call, told=news)
+    return await _page(call, pool_id, number, said=call.form, news=news)
 
 
 async def cancel(call: Call) -> Answer:
