@@ -153,6 +153,10 @@ def offer_nameless(admin: Client) -> str:
     return f"/o/{admin.booking(ann['id'])['offer']['token']}"
 
 
+def offer_to_lose(admin: Client) -> str:
+    return offer_to(admin, preset="course_section")
+
+
 def offer_in_part(admin: Client) -> str:
     key = new_key("pair")
     admin.pool(key, 2, title="Pottery for two")
@@ -211,6 +215,7 @@ PAGES: list[Callable[[Client], str]] = [
     booking_cancelled,
     offer_live,
     offer_nameless,
+    offer_to_lose,
     offer_in_part,
     offer_claimed,
     offer_declined,

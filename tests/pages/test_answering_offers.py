@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import pytest
 
 from tests.http.server import Client
 from tests.pages.test_bookings_and_offers import offered
@@ -75,3 +78,41 @@ def test_a_part_is_taken_with_what_was_said(admin: Client, visitor: Visitor) -> 
     visitor.submit(f"{there}/claim", ANN | {"quantity": "1"})
     (taken,) = admin.ask("GET", "/v1/bookings?pool=part&state=confirmed")["items"]
     assert (taken["quantity"], taken["party"]["name"]) == (1, "Ann")
+
+
+def test_an_offer_of_two_places_says_what_both_cost(admin: Client, visitor: Visitor) -> None:
+    admin.pool("two", 2, price={"amount": 4500, "currency": "EUR"})
+    assert "€45.00 per place" in plain(visitor.look("/p/two"))
+    olga = admin.book("two", "olga", quantity=2)
+    ann = admin.book("two", "ann", quantity=2)
+    admin.act(olga["id"], "cancel")
+    there = f"/o/{admin.booking(ann['id'])['offer']['token']}"
+    assert "Price €90.00 · €45.00 per place" in plain(visitor.look(there))
+    visitor.submit(f"{there}/claim", ANN)
+    assert "Price €90.00" in plain(visitor.look(there))
+    # What is one place's alone needs no such words.
+    admin.pool("one", 1, price={"amount": 4500, "currency": "EUR"}, policy={"quantity_max": 1})
+    assert "per place" not in plain(visitor.look("/p/one"))
+
+
+@pytest.mark.parametrize(
+    ("key", "policy"),
+    [("ends", {"after_decline": "leave"}), ("tried", {"after_decline": "stay", "attempts_max": 1})],
+)
+def test_a_no_that_ends_the_place_in_line_asks_once_more(
+    admin: Client, visitor: Visitor, key: str, policy: dict[str, Any]
+) -> None:
+    ann, _, there = offered(admin, key, policy=policy)
+    page = visitor.look(there)
+    (fold,) = re.findall(r"<details[^>]*>.*?</details>", page, re.DOTALL)
+    assert f'action="{there}/decline"' in fold
+    assert plain(fold) == (
+        "I can't make it Your place in line ends for good, and the offer goes to the next. Yes, leave the line"
+    )
+    visitor.submit(f"{there}/decline")
+    assert admin.booking(ann["id"])["state"] not in ("offered", "waiting")
+
+
+def test_a_no_that_ends_nothing_is_one_tap(admin: Client, visitor: Visitor) -> None:
+    _, _, there = offered(admin, "light", policy={"after_decline": "stay", "attempts_max": 2})
+    assert "<details" not in visitor.look(there)

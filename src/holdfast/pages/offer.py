@@ -17,7 +17,7 @@ from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.tickets import starts
 from holdfast.reads import Reads
-from holdfast.shapes import Booking, PoolState
+from holdfast.shapes import Booking, PoolState, total_of
 from holdfast.store import rows
 
 
@@ -50,6 +50,8 @@ def _page(
     rest_token = tokens.edit_token(call.hf.secret, booking.id)
     waits_on = booking.state in (WAITING, OFFERED)
     gives_less = pool.policy["partial"] == "give_less" and offer.quantity > 1
+    price = mine.price or booking.price or pool.price
+    quantity = mine.quantity if state == "claimed" else offer.quantity
     return call.page(
         "offer.html",
         speech,
@@ -73,6 +75,10 @@ def _page(
         if _asks(sight)
         else (),
         taken=(said or {}).get("quantity", ""),
+        quantity=quantity,
+        total=total_of(price, quantity),
+        each=price if quantity > 1 else None,
+        no_ends_it=_no_ends_it(pool, booking),
         choices=range(offer.quantity, 0, -1) if gives_less else (),
         no=call.query.get("no") == "invalid",
         claim_url=call.url(f"/o/{token}/claim"),
@@ -118,6 +124,12 @@ def _asks(sight: _Sight) -> bool:
     booking, pool = sight.booking, sight.pool
     settles = sight.state == "live" and pool.policy["claim_to"] == CONFIRMED
     return settles and (not booking.party.name or form.missing(pool, booking))
+
+
+def _no_ends_it(pool: PoolState, booking: Booking) -> bool:
+    """Whether there is no way back into the line after a no."""
+    last = pool.policy["attempts_max"]
+    return pool.policy["after_decline"] == "leave" or (last is not None and booking.attempts >= last)
 
 
 def _left(call: Call, offer: Offer) -> int:
