@@ -106,9 +106,8 @@ def test_a_no_that_ends_the_place_in_line_asks_once_more(
     page = visitor.look(there)
     (fold,) = re.findall(r"<details[^>]*>.*?</details>", page, re.DOTALL)
     assert f'action="{there}/decline"' in fold
-    assert plain(fold) == (
-        "I can't make it Your place in line ends for good, and the offer goes to the next. Yes, leave the line"
-    )
+    asked = "Your place in line ends for good, and the offer goes to the next."
+    assert plain(fold) == f"I can't make it {asked} Yes, leave the line"
     visitor.submit(f"{there}/decline")
     assert admin.booking(ann["id"])["state"] not in ("offered", "waiting")
 

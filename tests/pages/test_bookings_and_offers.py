@@ -61,6 +61,24 @@ def test_why_staff_moved_somebody_is_for_staff(admin: Client, visitor: Visitor, 
     assert "asked by phone" in visitor.look(f"/b/{bea['edit_token']}")
 
 
+def test_who_has_had_a_turn_is_not_told_to_be_next(admin: Client, visitor: Visitor) -> None:
+    rounds = {"turns": "round", "cooldown": 0, "attempts_max": None}
+    ann, _, there = offered(admin, "rounds", policy=rounds)
+    cyd = admin.book("rounds", "cyd")
+    visitor.submit(f"{there}/decline")
+    had = "You have had your turn: those who have had no offer in this round come first."
+    for there_or_booking in (there, f"/b/{ann['edit_token']}"):
+        page = plain(visitor.look(there_or_booking))
+        assert had in page
+        assert "you are next" not in page.lower()
+        assert "The next offer to you" not in page
+    # While Bea is asked, nobody else is in line: the next place is Ann's.
+    admin.act(cyd["id"], "cancel")
+    page = plain(visitor.look(f"/b/{ann['edit_token']}"))
+    assert had not in page
+    assert "You are next" in page
+
+
 def test_who_waits_can_change_what_was_said(admin: Client, visitor: Visitor) -> None:
     _, ann, _ = line(admin, "change")
     there = f"/b/{ann['edit_token']}"
@@ -149,7 +167,11 @@ def test_declining_goes_on_to_the_next_at_once(admin: Client, visitor: Visitor) 
     assert visitor.submit(f"{there}/decline") == there
     page = visitor.look(there)
     assert heading(page) == "Thank you for telling us"
-    assert "You are still in line, and you are next." in plain(page)
+    # Bea is asked, and Ann is first only when her cooldown is over: nothing else would be true.
+    assert "You are still in line, as #1." in plain(page)
+    assert "The next offer to you is possible from" in plain(page)
+    for there_or_booking in (there, f"/b/{ann['edit_token']}"):
+        assert "you are next" not in plain(visitor.look(there_or_booking)).lower()
     assert admin.booking(bea["id"])["state"] == "offered"
     # Too late to say yes: the page says the same.
     assert visitor.submit(f"{there}/claim") == there

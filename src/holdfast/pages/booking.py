@@ -17,6 +17,7 @@ from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.speech import PageSpeech
 from holdfast.pages.tickets import starts
+from holdfast.pages.turns import turn_of
 from holdfast.reads import Reads
 from holdfast.reasons import for_party
 from holdfast.shapes import Booking, Explanation, PoolState, with_tokens
@@ -73,6 +74,7 @@ async def _page(
         missing=booking.state in IN_PLAY and form.missing(pool, booking),
         fields=form.fields(pool, booking, phone=form.asks_phone(call, booking), said=said, errors=errors),
         extendable=extendable,
+        turn_now=turn_of(pool, booking, call.now),
         offer_url=call.url(f"/o/{offer.token}") if offer is not None else "",
         starts=starts_at,
         story=story[::-1],

@@ -16,6 +16,7 @@ from holdfast.pages import live
 from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.tickets import starts
+from holdfast.pages.turns import turn_of
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, PoolState, total_of
 from holdfast.store import rows
@@ -75,6 +76,7 @@ def _page(
         if _asks(sight)
         else (),
         taken=(said or {}).get("quantity", ""),
+        turn_now=turn_of(pool, booking, call.now),
         quantity=quantity,
         total=total_of(price, quantity),
         each=price if quantity > 1 else None,
