@@ -70,6 +70,25 @@ def pool_of_units(admin: Client) -> str:
     return f"/p/{key}"
 
 
+def pool_chosen_twice(admin: Client) -> str:
+    return f"{pool_of_units(admin)}?no=one_by_name&quantity=2&unit-main=2+pm"
+
+
+def pool_behind_a_line(admin: Client) -> str:
+    key, olga = full_class(admin)
+    ann = admin.book(key, person("Ann"))
+    admin.act(olga["id"], "cancel")
+    admin.act(ann["id"], "decline")
+    return f"/p/{key}"
+
+
+def booking_in_cooldown(admin: Client) -> str:
+    there = offer_to(admin)
+    admin.ask("POST", f"/v1/offers/{there.removeprefix('/o/')}/decline")
+    made = admin.ask("GET", f"/v1/offers/{there.removeprefix('/o/')}")["booking"]
+    return f"/b/{made['edit_token']}"
+
+
 def pool_cancelled(admin: Client) -> str:
     key = gala(admin)
     admin.ask("PATCH", f"/v1/pools/{key}", {"status": "cancelled"})
@@ -202,6 +221,8 @@ PAGES: list[Callable[[Client], str]] = [
     pool_not_open_yet,
     pool_full,
     pool_of_units,
+    pool_chosen_twice,
+    pool_behind_a_line,
     pool_cancelled,
     pool_embedded,
     pool_refused,
@@ -210,6 +231,7 @@ PAGES: list[Callable[[Client], str]] = [
     booking_waiting_nameless,
     booking_waiting,
     booking_unconfirmed_in_line,
+    booking_in_cooldown,
     booking_offered,
     booking_confirmed,
     booking_cancelled,

@@ -119,6 +119,11 @@ def test_every_step_of_a_story_is_told_in_every_language(code: str, reason: str)
 def test_a_story_is_told_with_its_figures() -> None:
     assert sentence("en", "joined", "") == "You joined the line as #3. You had 10 minutes to confirm."
     assert sentence("en", "held", "", units=("12A", "12B")) == "You signed up: 12A, 12B, held for 10 minutes."
+    # The instant is 11:20 in Helsinki.
+    assert sentence("en", "extended", "", window_s=1775) == "You took more time, until 11:49 AM."
+    assert sentence("en", "extended", "", "staff:Olga", window_s=86_400) == (
+        "The organiser gave you more time, until Sun, Mar 7 11:20 AM."
+    )
     assert sentence("fi", "offered", "").startswith("Olit numero 3, ja sinulle tarjottiin: 1 paikka")
     assert "24 Stunden" in sentence("de", "passed_over", "cooldown")
     assert sentence("en", "offered", "staff", "staff:Olga", why="offered by staff").endswith(
@@ -147,6 +152,9 @@ def test_a_story_tells_no_reason_that_staff_gave_for_themselves(code: str, reaso
         ("en", 86_400, "24 hours"),
         ("en", 600, "10 minutes"),
         ("en", 90, "90 seconds"),
+        ("en", 1_775, "29 minutes 35 seconds"),
+        ("fi", 1_775, "29 minuuttia 35 sekuntia"),
+        ("de", 150, "2 Minuten 30 Sekunden"),
         ("en", 5_400, "1 hour 30 minutes"),
         ("en", 3 * 86_400, "3 days"),
         ("fi", 86_400, "24 tuntia"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -22,10 +23,16 @@ from holdfast.reads import Reads
 from holdfast.reasons import for_party
 from holdfast.shapes import Booking, Explanation, PoolState, with_tokens
 
-# What the page says once, after something was done or refused.
-_TOLD: Final = frozenset(
-    ["saved", "extended", "hold_expired", "hold_lifetime_used_up", "not_possible", "changed_meanwhile"]
-)
+# What the page says once, after something was done or refused, and in which states it is true: who goes
+# back in the browser sees the news of before above what has become of it.
+_TOLD: Final = {
+    "saved": IN_PLAY,
+    "extended": (HELD,),
+    "hold_lifetime_used_up": (HELD,),
+    "hold_expired": ENDED,
+    "not_possible": (*IN_PLAY, *ENDED),
+    "changed_meanwhile": (*IN_PLAY, *ENDED),
+}
 
 
 async def look(call: Call) -> Answer:
@@ -78,7 +85,7 @@ async def _page(
         offer_url=call.url(f"/o/{offer.token}") if offer is not None else "",
         starts=starts_at,
         story=story[::-1],
-        told=news if news in _TOLD else "",
+        told=news if booking.state in _TOLD.get(news, ()) else "",
         act=lambda name: call.booking_url(f"{token}/{name}"),
         full_url=call.url(f"/b/{token}"),
         again_url=call.pool_url(pool.id) if pool.page and call.service.settings.pages else "",
@@ -111,6 +118,7 @@ def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
         "reason": step.reason,
         "by_staff": is_staff(step.by),
         "window": speech.span(facts["window_s"]) if "window_s" in facts else "",
+        "until": _until(step, speech) if "window_s" in facts else "",
         "cooldown": speech.span(facts.get("cooldown_s", 0)),
         "units": ", ".join(facts.get("units", ())),
         "quantity": facts.get("quantity") or facts.get("seats", 1),
@@ -118,6 +126,11 @@ def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
         **{name: facts.get(name, "") for name in ("position", "was", "priority", "to", "seats")},
         "why": facts.get("why", ""),
     }
+
+
+def _until(step: Explanation, speech: PageSpeech) -> str:
+    """When the time of a step ends; the day only if it is not that of the step."""
+    return speech.short(step.at + timedelta(seconds=step.facts["window_s"]), from_datetime(step.at))
 
 
 async def watch(call: Call) -> AsyncIterator[bytes]:

@@ -33,6 +33,7 @@ NOES: Final = frozenset(
         "too_late",
         "too_many_requests",
         "invalid",
+        "one_by_name",
         "stale",
     ]
 )
@@ -62,12 +63,27 @@ async def look(call: Call) -> Answer:
         ends=_ends(pool),
         quotas=[_quota(view, quota, phase, now, speech) for quota in pool.quotas],
         open_free=_open_free(pool),
+        line_goes_on=pool.status == "open" and view.pool.over(now) is None,
+        chosen=_chosen(call, pool),
         quantity_max=min(pool.policy["quantity_max"], _QUANTITY_SHOWN),
         form=forms.new_form(call.hf.secret, pool.id, now),
         no=call.query.get("no") if call.query.get("no") in NOES else "",
         stream=call.url(f"/p/{pool.id}/stream").partition("?")[0],
         seen=live.digest(pool, phase),
     )
+
+
+def _chosen(call: Call, pool: PoolState) -> dict[str, Any]:
+    """What was chosen before a no: it comes back."""
+    quantity = call.query.get("quantity", "")
+    return {
+        "quantity": quantity if _is_number(quantity) and int(quantity) else "1",
+        "units": {quota.key: call.query.get(f"unit-{quota.key}", "") for quota in pool.quotas},
+    }
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 7
 
 
 def phase_of(pool: PoolState, refused: Refusal | None) -> str:
@@ -104,6 +120,7 @@ def _quota(view: View, quota: QuotaRoom, phase: str, now: Instant, speech: PageS
         "shared": bool(quota.room) and not quota.by_units and not _own(quota),
         "full": 0 if not quota.size else min(100, 100 * quota.used // quota.size),
         "waiting": quota.waiting,
+        "behind_line": act == "join" and bool(quota.room),
         "act": act if phase == "open" or act == "not_eligible" else "",
         "units": [
             (unit.label, "" if unit.starts_at is None else speech.when(to_datetime(unit.starts_at)))
@@ -139,13 +156,15 @@ async def sign_up(call: Call) -> Answer:
     party, quota = f"web-{form}", call.form.get("quota", "")
     unit = call.form.get(f"unit-{quota}", "")
     quantity = call.form.get("quantity", "1")
-    if not (quantity.isascii() and quantity.isdigit() and len(quantity) < 7):
+    if not _is_number(quantity):
         return see_other(call.pool_url(name, no="invalid"))
+    if unit and int(quantity) > 1:
+        return _refused(call, name, "one_by_name")
     key = f"page {form} {live.digest(quota, quantity, unit)}"
     answer = await call.hf.book(
         pool,
         Party(party, locale=str(call.speech().locale).replace("_", "-")),
-        1 if unit else int(quantity),
+        int(quantity),
         quota=quota or None,
         units=[unit] if unit else (),
         idempotency_key=key,
@@ -161,8 +180,16 @@ def _signed_up(call: Call, name: str, answer: Booking | Refusal) -> Answer:
         # The same form, pressed for something else: it is theirs, so they may see what they have.
         return see_other(call.booking_url(tokens.edit_token(call.hf.secret, answer.facts["booking"])))
     if answer.code in NOES:
-        return see_other(call.pool_url(name, no=answer.code))
+        return _refused(call, name, answer.code)
     raise of_refusal(answer)
+
+
+def _refused(call: Call, name: str, code: str) -> Answer:
+    """Back to the page, with what was chosen, but for a unit that somebody else has."""
+    quota, quantity = call.form.get("quota", ""), call.form.get("quantity", "1")
+    unit = call.form.get(f"unit-{quota}", "") if code != "unit_taken" else ""
+    chosen = {"quantity": quantity} if quantity not in ("0", "1") else {}
+    return see_other(call.pool_url(name, no=code, **chosen, **({f"unit-{quota}": unit} if unit else {})))
 
 
 async def watch(call: Call) -> AsyncIterator[bytes]:

@@ -20,6 +20,7 @@ from holdfast.messages.languages import language_of
 NAMES: Final = {"en": "English", "fi": "Suomi", "de": "Deutsch"}
 _LOCALE: Final = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
 _HOURS_MAX: Final = 48
+_SECONDS_MAX: Final = 120
 
 
 class PageSpeech(Speech):
@@ -49,7 +50,11 @@ class PageSpeech(Speech):
             if seconds and seconds % length == 0 and seconds // length <= most:
                 return format_unit(seconds // length, f"duration-{unit}", locale=self.locale)
         if seconds % 60 and seconds < 3600:
-            return format_unit(seconds, "duration-second", locale=self.locale)
+            minutes = seconds // 60 if seconds >= _SECONDS_MAX else 0
+            parts = [("minute", minutes), ("second", seconds - 60 * minutes)]
+            return " ".join(
+                format_unit(count, f"duration-{unit}", locale=self.locale) for unit, count in parts if count
+            )
         return self.length(seconds * 1000)
 
     def left(self, seconds: int) -> str:
