@@ -83,10 +83,11 @@ def pool_behind_a_line(admin: Client) -> str:
 
 
 def booking_in_cooldown(admin: Client) -> str:
-    there = offer_to(admin)
-    admin.ask("POST", f"/v1/offers/{there.removeprefix('/o/')}/decline")
-    made = admin.ask("GET", f"/v1/offers/{there.removeprefix('/o/')}")["booking"]
-    return f"/b/{made['edit_token']}"
+    key, olga = full_class(admin)
+    ann = admin.book(key, person("Ann"))
+    admin.act(olga["id"], "cancel")
+    admin.act(ann["id"], "decline")
+    return f"/b/{ann['edit_token']}"
 
 
 def pool_cancelled(admin: Client) -> str:

@@ -120,7 +120,7 @@ def _quota(view: View, quota: QuotaRoom, phase: str, now: Instant, speech: PageS
         "shared": bool(quota.room) and not quota.by_units and not _own(quota),
         "full": 0 if not quota.size else min(100, 100 * quota.used // quota.size),
         "waiting": quota.waiting,
-        "behind_line": act == "join" and bool(quota.room),
+        "behind_line": phase == "open" and act == "join" and bool(quota.room),
         "act": act if phase == "open" or act == "not_eligible" else "",
         "units": [
             (unit.label, "" if unit.starts_at is None else speech.when(to_datetime(unit.starts_at)))
