@@ -12,6 +12,7 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
+from holdfast.core.model import Price
 from holdfast.core.policy import PRESETS
 from holdfast.messages import letter, segments
 from holdfast.messages.context import Speech
@@ -176,6 +177,28 @@ def test_names_are_shown_as_they_are_and_never_as_markup_or_template() -> None:
     assert "<b>" not in words.html
     assert name in words.text
     assert "49" not in words.text.partition("\n")[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_letter_says_where_and_what_it_costs_while_that_matters(kind: str) -> None:
+    for notice in samples(kind):
+        pool = dataclasses.replace(notice.pool, attributes={"location": "Old mill"}, price=Price(4500, "EUR"))
+        said = letter.email(dataclasses.replace(notice, pool=pool), spoken("en"), {}, NOW).text
+        over = kind in ("lapsed", "attempts_used_up", "cancelled", "handed_back", "unreachable")
+        over |= kind == "demoted" and notice.facts["position"] is None
+        assert ("Where: Old mill" in said) is not over
+        count = notice.facts.get("offered") or notice.facts.get("quantity") or 1
+        assert (f"Price: €{45 * count}.00" in said) is not over
+
+
+def test_a_letter_tells_the_price_that_was_agreed_and_no_place_that_is_no_text() -> None:
+    (notice, *_) = samples("confirmed")
+    pool = dataclasses.replace(notice.pool, attributes={"location": 7}, price=Price(4500, "EUR"))
+    assert notice.booking is not None
+    booking = notice.booking._replace(price=Price(4000, "EUR"))
+    said = letter.email(dataclasses.replace(notice, pool=pool, booking=booking), spoken("en"), {}, NOW).text
+    assert "Price: €40.00" in said
+    assert "Where" not in said
 
 
 # Times, lengths and languages.

@@ -79,7 +79,7 @@ def expire(work: Work) -> None:
             obey.end_offer(work, booking, lapsed=True)
         else:
             work.emit(e.Expired(now, booking.number, position_of(view, booking)), by="clock")
-            work.tell("lapsed", booking.number, was=booking.state)
+            work.tell("lapsed", booking.number, was=booking.state, units=list(booking.units))
 
 
 def _line_is_late(view: View, now: Instant) -> bool:
@@ -115,7 +115,7 @@ def wind_down(work: Work) -> None:
         ended.append(in_line.pop())
     # But the first in line are told first.
     for booking in sorted(ended, key=lambda b: b.place):
-        work.tell("cancelled", booking.number, why=f"pool_{why}")
+        work.tell("cancelled", booking.number, why=f"pool_{why}", units=list(booking.units))
     if _any_left(view, ending):
         view.wake(work.now)
 

@@ -79,7 +79,7 @@ def demote(work: Work, booking: Booking, pool: Pool) -> None:
     if rest is None and (in_line or not has_line):
         # One place in line is all a party may have, and this party has one; or there is no line to go to.
         work.emit(e.Closed(work.now, booking.number, "demoted"))
-        work.tell("demoted", booking.number, position=None)
+        work.tell("demoted", booking.number, position=None, units=list(booking.units))
         return
     # Who was only offered room has kept its place.
     place = booking.place if booking.state == OFFERED else line.place_at_front(view)

@@ -83,7 +83,7 @@ def cancel(work: Work, command: c.Cancel, booking: Booking) -> Done | Refusal:
     if booking.state not in IN_PLAY:
         return not_possible(booking.number, booking.state, "cannot be cancelled")
     work.emit(e.Cancelled(work.now, booking.number, command.why, line.position_of(work.view, booking)))
-    work.tell("cancelled", booking.number, was=booking.state, by=command.by)
+    work.tell("cancelled", booking.number, was=booking.state, by=command.by, units=list(booking.units))
     return Done(booking.number)
 
 
@@ -233,7 +233,8 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
     if state == CLOSED:
         work.tell("attempts_used_up", booking.number)
     elif lapsed and not why:
-        work.tell("lapsed", booking.number, was=OFFERED, still_waiting=state == WAITING)
+        stays = state == WAITING
+        work.tell("lapsed", booking.number, was=OFFERED, still_waiting=stays, units=list(booking.units))
 
 
 def answered(view: View, offer: Offer, booking: Booking, now: Instant) -> Refusal:

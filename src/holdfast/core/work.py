@@ -98,7 +98,10 @@ class Work:
             self.grown |= sharing
 
     def tell(self, kind: str, number: int, *, due_at: Instant | None = None, **facts: Any) -> None:
-        """Put a message to a booking's party into the decision, with what the party may want to know."""
+        """Put a message to a booking's party into the decision, with what the party may want to know.
+
+        Who has lost its units is told which: a booking that has ended has none.
+        """
         booking = self.view.bookings[number]
         known: dict[str, Any] = {
             "reference": booking.reference,

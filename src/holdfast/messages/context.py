@@ -6,16 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
+from babel.core import get_global
 from babel.dates import format_skeleton, format_time, get_timezone_location
+from babel.numbers import format_currency
 from babel.units import format_unit
 
 from holdfast.clock import to_datetime
 from holdfast.core.commands import is_staff
-from holdfast.core.model import Instant
+from holdfast.core.model import Instant, Price
 from holdfast.messages.languages import language_of
 from holdfast.messages.notice import Notice
 from holdfast.messages.wording import word
@@ -75,6 +78,11 @@ class Speech:
         ]
         return _spaces(" ".join(said))
 
+    def price(self, price: Price) -> str:
+        decimals = get_global("currency_fractions").get(price.currency, (2,))[0]
+        amount = Decimal(price.amount).scaleb(-decimals)
+        return format_currency(amount, price.currency, locale=self.locale)
+
     @property
     def city(self) -> str:
         if self.zone.key in ("UTC", "Etc/UTC"):
@@ -103,6 +111,8 @@ def variables(notice: Notice, speech: Speech, now: Instant) -> dict[str, Any]:
         "quantity": quantity,
         "units": ", ".join(facts.get("units") or ()),
         "what": _what(notice, speech, quantity),
+        "location": _location(notice),
+        "price": _price(notice, speech, quantity),
         "position": facts.get("position"),
         "starts": speech.moment(notice.starts_at) if notice.starts_at is not None else "",
         "until": speech.moment(until) if until is not None else "",
@@ -132,6 +142,19 @@ def _what(notice: Notice, speech: Speech, quantity: int) -> str:
     if quota is None or len(notice.pool.quotas) == 1:
         return seats
     return word(language, "seats_of", seats=seats, quota=quota.title or quota.key)
+
+
+def _location(notice: Notice) -> str:
+    location = notice.pool.attributes.get("location")
+    return " ".join(location.split()) if isinstance(location, str) else ""
+
+
+def _price(notice: Notice, speech: Speech, quantity: int) -> str:
+    """What all of it costs: as was agreed, else as the pool has it."""
+    booking = notice.booking
+    agreed = (booking.price or booking.asked_price) if booking is not None else None
+    each = agreed or notice.pool.price
+    return "" if each is None else _spaces(speech.price(Price(each.amount * quantity, each.currency)))
 
 
 def _note(facts: Mapping[str, Any], speech: Speech) -> str:

@@ -131,9 +131,13 @@ def _facts(notice: Notice, speech: Speech, values: Mapping[str, Any]) -> list[_F
     language, kind = speech.language, notice.kind
     by = "label_answer_by" if kind == "offer" else "label_confirm_by"
     matters = kind in _CHANGES and not values["late"]
+    lost = kind == "demoted" and values["position"] is None
+    goes_on = kind in ("confirmed", *_CHANGES) and not lost
     rows = [
         ("label_when", values["starts"]),
+        ("label_where", values["location"] if goes_on else ""),
         ("label_what", values["what"]),
+        ("label_price", values["price"] if goes_on else ""),
         ("label_position", str(values["position"] or "")),
         (by, values["until"] if matters else ""),
         ("label_time_left", values["time_left"] if matters else ""),

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
-from babel.core import get_global
 from babel.dates import format_date
-from babel.numbers import format_currency
 from babel.units import format_unit
 
 from holdfast.clock import from_datetime
-from holdfast.core.model import Instant, Price
+from holdfast.core.model import Instant
 from holdfast.messages.context import Speech
 from holdfast.messages.languages import language_of
 
@@ -62,11 +59,6 @@ class PageSpeech(Speech):
         if seconds >= 3600:
             return self.length(seconds * 1000)
         return f"{seconds // 60}:{seconds % 60:02}"
-
-    def price(self, price: Price) -> str:
-        decimals = get_global("currency_fractions").get(price.currency, (2,))[0]
-        amount = Decimal(price.amount).scaleb(-decimals)
-        return format_currency(amount, price.currency, locale=self.locale)
 
 
 def preferred(asked: str, party: str, accept: str, otherwise: str) -> str:
