@@ -89,6 +89,18 @@ def test_who_waits_can_change_what_was_said(admin: Client, visitor: Visitor) -> 
     assert (party["name"], party["contacts"]) == ("Ann A.", {"email": "new@example.org"})
 
 
+def test_a_language_that_is_asked_for_is_kept_with_the_region_of_the_browser(
+    admin: Client, visitor: Visitor
+) -> None:
+    british = {"accept-language": "fi,en-GB;q=0.8"}
+    said = {"name": "Ann", "email": "ann@example.org"}
+    for key, locale, kept in (("asked", "fi", "en-GB"), ("known", "en-US", "en-US")):
+        _, ann, _ = line(admin, key)
+        admin.ask("PATCH", f"/v1/bookings/{ann['id']}", {"locale": locale})
+        visitor.submit(f"/b/{ann['edit_token']}/details?lang=en", said, **british)
+        assert admin.booking(ann["id"])["party"]["locale"] == kept
+
+
 def test_a_hold_can_be_extended_as_long_as_the_policy_lets_one(admin: Client, visitor: Visitor) -> None:
     admin.pool("more", 1, "checkout")
     there = f"/b/{admin.book('more', ANN)['edit_token']}"

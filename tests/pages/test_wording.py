@@ -189,6 +189,12 @@ def test_days_and_prices_are_said_as_people_write_them() -> None:
         (("../../x", "fi", "", "en"), "fi"),
         (("", "sv", "en-GB;q=0.2,fi", "en"), "fi"),
         (("", "", "de;q=0,en", "fi"), "en"),
+        # The browser says how the language is written where it is read: 18:00 and not 6 PM.
+        (("", "en", "fi,en-GB;q=0.5", "fi"), "en-GB"),
+        (("en", "fi", "en-GB,en;q=0.9", "fi"), "en-GB"),
+        (("", "en-US", "en-GB", "fi"), "en-US"),
+        (("", "de", "en-GB", "fi"), "de"),
+        (("", "en", "en-GB;q=0", "fi"), "en"),
     ],
 )
 def test_the_dearest_language_that_we_speak_is_chosen(given: tuple[str, str, str, str], locale: str) -> None:

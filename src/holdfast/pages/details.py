@@ -11,7 +11,7 @@ from holdfast import tokens
 from holdfast.contacts import is_email, is_phone
 from holdfast.core.answers import Question, problem_of
 from holdfast.core.refusals import Refusal
-from holdfast.messages.languages import LANGUAGES
+from holdfast.messages.languages import LANGUAGES, language_of
 from holdfast.pages.calls import Call
 from holdfast.shapes import Booking, PoolState
 
@@ -133,12 +133,19 @@ async def keep(call: Call, pool: PoolState, booking: Booking) -> dict[str, str] 
     said, errors = read(pool, booking, call.form, phone="phone" in call.form)
     if errors:
         return errors
-    lang = call.query.get("lang")
     token = tokens.edit_token(call.hf.secret, booking.id)
-    answer = await call.hf.change_booking(token, locale=lang if lang in LANGUAGES else None, **said)
+    answer = await call.hf.change_booking(token, locale=_locale(call, booking), **said)
     if isinstance(answer, Refusal):
         return {_field(answer): "not_kept"} if answer.code == "invalid" else answer
     return {}
+
+
+def _locale(call: Call, booking: Booking) -> str | None:
+    """The language that was asked for, as the browser wants it written; None if it is known already."""
+    lang = call.query.get("lang")
+    if lang not in LANGUAGES or language_of(booking.party.locale) == lang:
+        return None
+    return call.speech().tag
 
 
 def _field(refusal: Refusal) -> str:

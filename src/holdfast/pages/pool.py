@@ -163,7 +163,7 @@ async def sign_up(call: Call) -> Answer:
     key = f"page {form} {live.digest(quota, quantity, unit)}"
     answer = await call.hf.book(
         pool,
-        Party(party, locale=str(call.speech().locale).replace("_", "-")),
+        Party(party, locale=call.speech().tag),
         int(quantity),
         quota=quota or None,
         units=[unit] if unit else (),

@@ -12,7 +12,7 @@ from babel.units import format_unit
 from holdfast.clock import from_datetime
 from holdfast.core.model import Instant
 from holdfast.messages.context import Speech
-from holdfast.messages.languages import language_of
+from holdfast.messages.languages import language_of, region_of
 
 NAMES: Final = {"en": "English", "fi": "Suomi", "de": "Deutsch"}
 _LOCALE: Final = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
@@ -24,6 +24,11 @@ class PageSpeech(Speech):
     """The speech of a page: as that of messages, with more room for words."""
 
     __slots__ = ()
+
+    @property
+    def tag(self) -> str:
+        """The locale as a party has it."""
+        return str(self.locale).replace("_", "-")
 
     def day(self, at: datetime) -> str:
         """The day in full: it stands by itself, so no sentence bends it."""
@@ -62,10 +67,15 @@ class PageSpeech(Speech):
 
 
 def preferred(asked: str, party: str, accept: str, otherwise: str) -> str:
-    """The locale to speak in: what was asked for, else what the party speaks, else what the browser wants."""
-    for locale in (asked, party, *_accepted(accept)):
-        if _LOCALE.fullmatch(locale) and language_of(locale) is not None:
-            return locale.replace("_", "-")
+    """The locale to speak in: what was asked for, else what the party speaks, else what the browser wants.
+
+    Where that is a language alone, and the browser wants it as it is written somewhere, it is so written.
+    """
+    wanted = [it for it in _accepted(accept) if _LOCALE.fullmatch(it)]
+    for locale in (asked, party, *wanted):
+        if _LOCALE.fullmatch(locale) and (language := language_of(locale)) is not None:
+            near = (it for it in wanted if language_of(it) == language and region_of(it))
+            return (locale if region_of(locale) else next(near, locale)).replace("_", "-")
     return otherwise
 
 
