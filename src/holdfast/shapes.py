@@ -243,7 +243,9 @@ def _quota_shape(view: View, quota: model.Quota, now: Instant) -> QuotaRoom:
     tally, free = view.tallies[quota.key], room(view, quota, now)
     size = quota.size
     if quota.by_units:
-        size = sum(unit.quota == quota.key and is_open(unit, now) for unit in view.units.values())
+        # Who has a unit that has begun still counts among those who have one, so the unit counts, too.
+        own = (unit for unit in view.units.values() if unit.quota == quota.key)
+        size = sum(unit.booking is not None or is_open(unit, now) for unit in own)
     return QuotaRoom(
         quota.key,
         quota.title,

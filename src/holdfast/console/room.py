@@ -39,6 +39,8 @@ def quota_of(pool: PoolState, quota: QuotaRoom, seats: Mapping[str, int]) -> dic
     shown = quota.size
     if shown is not None:
         shown = max(shown, quota.used + aside_of(quota))
+    over = 0 if quota.size is None or quota.by_units else max(0, quota.used - quota.size)
+    shared = min(over, pool.open_size)
     return {
         "key": quota.key,
         "title": quota.title or quota.key,
@@ -46,7 +48,8 @@ def quota_of(pool: PoolState, quota: QuotaRoom, seats: Mapping[str, int]) -> dic
         "size": quota.size,
         "room": quota.room,
         "used": quota.used,
-        "over": 0 if quota.size is None else max(0, quota.used - quota.size),
+        "own": quota.used - shared,
+        "shared": shared,
         "aside": aside_of(quota),
         "waiting": quota.waiting,
         "by_units": quota.by_units,
