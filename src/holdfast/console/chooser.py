@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from holdfast.console.calls import Call
@@ -15,6 +16,12 @@ _LISTED: Final = 200
 async def names(call: Call) -> list[PoolName]:
     """Those with the latest news first."""
     return granted(await call.hf.pool_names(limit=_LISTED))
+
+
+def usual_zone(pools: Iterable[PoolName | PoolState]) -> str:
+    """The zone that most of some pools are in: what is told of all of them at once is told in it."""
+    zones = Counter(it.time_zone for it in pools).most_common(1)
+    return zones[0][0] if zones else "UTC"
 
 
 def options(latest: Sequence[PoolName], chosen: PoolState | None) -> list[PoolName | PoolState]:

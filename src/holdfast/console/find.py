@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from holdfast.console import chooser
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.core.refusals import Refusal
@@ -21,7 +22,8 @@ async def look(call: Call) -> Answer:
     if asked and not isinstance(exact := await call.hf.booking(asked.replace(" ", "")), Refusal):
         return call.to(f"/console/bookings/{exact.id}")
     found = await by(call, asked)
-    pools = {name: await call.hf.pool(name) for name in dict.fromkeys(it.pool for it in found[:SHOWN])}
+    asked_for = {name: await call.hf.pool(name) for name in dict.fromkeys(it.pool for it in found[:SHOWN])}
+    pools = {name: it for name, it in asked_for.items() if isinstance(it, PoolState)}
     return await call.show(
         "find.html",
         "find",
@@ -29,7 +31,8 @@ async def look(call: Call) -> Answer:
         asked=asked,
         found=found[:SHOWN],
         more=len(found) > SHOWN,
-        pools={name: it for name, it in pools.items() if isinstance(it, PoolState)},
+        pools=pools,
+        speech=call.speech(chooser.usual_zone(pools.values())),
         now=call.now,
     )
 

@@ -14,7 +14,8 @@ from holdfast.history import ACTORS, TOPICS
 from holdfast.http.operations import granted
 from holdfast.keeping.persons import bookings_of
 from holdfast.pages.answers import Answer
-from holdfast.shapes import PoolName, PoolState
+from holdfast.pages.speech import PageSpeech
+from holdfast.shapes import Booking, PoolName, PoolState
 
 HERE: Final = "/console/happened"
 _SHOWN: Final = 50
@@ -38,6 +39,7 @@ async def _show(
     *,
     here: str,
     pool: PoolState | None,
+    speech: PageSpeech,
     latest: Sequence[PoolName] | None = None,
     **shown: Any,
 ) -> Answer:
@@ -48,7 +50,7 @@ async def _show(
         "happened.html",
         "happened",
         here=here,
-        speech=call.speech(pool.time_zone) if pool is not None else call.speech(),
+        speech=speech,
         pools=chooser.options(latest if latest is not None else await chooser.names(call), pool),
         pool=pool,
         topics=list(TOPICS),
@@ -60,29 +62,31 @@ async def _show(
 
 async def _everything(call: Call) -> Answer:
     """The latest of the pools with the latest news, in one order."""
-    speech, told, titles = call.speech(), list[dict[str, Any]](), dict[str, str]()
+    told, titles = list[dict[str, Any]](), dict[str, str]()
     latest = await chooser.names(call)
+    speech = call.speech(chooser.usual_zone(latest[:_POOLS_MAX]))
     for pool in latest[:_POOLS_MAX]:
         # Nothing in this pool, and in those behind it, is newer than its latest news.
         if sum(it["at"] >= pool.updated_at for it in told) >= _SHOWN:
             break
-        for it in await _entries(call, pool, None, _EACH):
+        for it in await _entries(call, pool, speech):
             told.append(it | {"pool": pool.key})
             titles[pool.key] = pool.title or pool.key
     told.sort(key=lambda it: it["at"], reverse=True)
-    shown = {"told": told[:_SHOWN], "titles": titles, "speech_zone": speech.city}
-    return await _show(call, here=HERE, pool=None, latest=latest, **shown)
+    shown = {"told": told[:_SHOWN], "titles": titles}
+    return await _show(call, here=HERE, pool=None, speech=speech, latest=latest, **shown)
 
 
-async def _entries(call: Call, pool: PoolName, before: int | None, limit: int) -> list[dict[str, Any]]:
-    page = granted(await call.hf.history(pool.id, before=before, limit=limit))
-    return await _told(call, pool, page.entries)
+async def _entries(call: Call, pool: PoolName, speech: PageSpeech) -> list[dict[str, Any]]:
+    page = granted(await call.hf.history(pool.id, limit=_EACH))
+    return await _told(call, pool, page.entries, speech)
 
 
-async def _told(call: Call, pool: PoolName | PoolState, entries: Any) -> list[dict[str, Any]]:
+async def _told(
+    call: Call, pool: PoolName | PoolState, entries: Any, speech: PageSpeech
+) -> list[dict[str, Any]]:
     pool_id = ids.pool_number(pool.id)
     assert pool_id is not None
-    speech = call.speech(pool.time_zone)
     people = await tale.people_in(call.hf, pool_id, entries)
     units = tale.opening_units(entries)
     units |= {it.number: it.unit for it in await call.hf.reads.openings(pool_id) if it.unit}
@@ -92,6 +96,7 @@ async def _told(call: Call, pool: PoolName | PoolState, entries: Any) -> list[di
 async def _pool(call: Call, name: str, report: Any = None) -> Answer:
     """A pool, or a seat of it."""
     pool, query = granted(await call.hf.pool(name)), call.query
+    speech = call.speech(pool.time_zone)
     page = granted(
         await call.hf.history(
             pool.id,
@@ -106,11 +111,11 @@ async def _pool(call: Call, name: str, report: Any = None) -> Answer:
         call,
         here=HERE,
         pool=pool,
-        told=await _told(call, pool, page.entries),
+        speech=speech,
+        told=await _told(call, pool, page.entries, speech),
         earlier=page.earlier,
         report=report,
         labels=await _labels(call, pool),
-        speech_zone=call.speech(pool.time_zone).city,
     )
 
 
@@ -132,7 +137,7 @@ async def _person(call: Call, name: str) -> Answer:
     """Everything that was decided about a person, in all pools: by reference, or by the party's own id."""
     found = await call.hf.booking(name)
     party = name if isinstance(found, Refusal) else found.party.id
-    told, titles, person = list[dict[str, Any]](), dict[str, str](), None
+    found_in, titles, person = list[tuple[PoolState, Booking, Any]](), dict[str, str](), None
     for pool_id, number in (await bookings_of(call.hf.store, call.hf.org, party))[:_BOOKINGS_MAX]:
         async with call.hf.reads.at_one_moment() as reads:
             booking, pool = await reads.booking(pool_id, number), await reads.pool(pool_id)
@@ -140,17 +145,22 @@ async def _person(call: Call, name: str) -> Answer:
         assert booking is not None
         person = booking.party
         titles[pool.key] = pool.title or pool.key
-        speech = call.speech(pool.time_zone)
-        told += [tale.of_step(step, booking, speech) | {"pool": pool.key} for step in steps]
+        found_in.append((pool, booking, steps))
+    speech = call.speech(chooser.usual_zone(pool for pool, _, _ in found_in))
+    told = [
+        tale.of_step(step, booking, speech) | {"pool": pool.key}
+        for pool, booking, steps in found_in
+        for step in steps
+    ]
     told.sort(key=lambda it: it["at"], reverse=True)
     return await _show(
         call,
         here=HERE,
         pool=None,
+        speech=speech,
         told=told,
         titles=titles,
         person={"asked": name, "party": person, "name": "" if person is None else person.name or person.id},
-        speech_zone=call.speech().city,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any, Final
 
+from holdfast.console import chooser
 from holdfast.console.calls import Call
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import ADMINS, READERS
@@ -30,6 +31,7 @@ async def show(
         template,
         "settings",
         here=here,
+        speech=call.speech(chooser.usual_zone(await chooser.names(call))),
         status=422 if no is not None else 200,
         tab=tab,
         tabs=[(name, path) for name, path, roles in TABS if call.access.role in roles],
