@@ -9,6 +9,7 @@ from tests.browser.flows import new_key, now_of, person
 from tests.console.desk import Desk
 from tests.http.server import Client
 from tests.pages.visitor import plain
+from tests.patience import wait_until
 
 HOUR = 3_600
 
@@ -74,3 +75,35 @@ def test_places_of_the_open_share_are_not_counted_as_the_quotas_own(sam: Desk, a
     assert "2 of 2" in words
     assert "1 in the open share" in words
     assert "3 of 2" not in words
+
+
+def handed_back(admin: Client, *, wants: dict[str, object] | None = None) -> tuple[str, str]:
+    """A unit that Ann did not want, or could not use; the ids of the pool and of its page."""
+    key = chairs(admin, (1,))
+    olga = admin.book(key, person("Olga"))
+    ann = admin.book(key, person("Ann"), **({} if wants is None else {"wants": wants}))
+    admin.act(olga["id"], "cancel")
+    if wants is None:
+        admin.act(ann["id"], "decline")
+    pool = admin.ask("GET", f"/v1/pools/{key}")["id"]
+    return pool, f"/console/pools/{pool}/openings/1"
+
+
+def test_an_opening_that_has_begun_needs_nobody_any_more(sam: Desk, admin: Client) -> None:
+    pool, path = handed_back(admin)
+    assert path in sam.actions("/console/needs")
+    page = sam.look("/console/needs")
+    admin.advance(2 * HOUR)
+    wait_until(lambda: path not in sam.actions("/console/needs"))
+    assert path not in sam.actions(f"/console/pools/{pool}")
+    # Who still has the page open is told that nothing was changed.
+    there = sam.press_on(page, path, action="again")
+    assert there == "/console/needs?told=unknown"
+    assert "Nothing was changed" in plain(sam.look(there))
+
+
+def test_what_nobody_can_be_asked_about_is_said_to_have_come_back(sam: Desk, admin: Client) -> None:
+    _, path = handed_back(admin, wants={"attributes": {"tag": "massage"}})
+    there = sam.press("/console/needs", path, action="again")
+    assert there == "/console/needs?told=opening_came_back"
+    assert "Nobody in line can be asked about it at the moment" in plain(sam.look(there))

@@ -11,7 +11,8 @@ from holdfast.console.page import Page
 from holdfast.http.operations import granted
 from holdfast.overview import HandedBack, Needs
 from holdfast.pages.answers import Answer
-from holdfast.shapes import Booking
+from holdfast.records import Opening
+from holdfast.shapes import Booking, PoolState
 
 _ACTIONS: Final = {"again": "opening_again", "free": "opening_free", "close": "opening_closed"}
 
@@ -74,8 +75,21 @@ async def resolve(call: Call) -> Answer:
     if action == "to":
         answer: object = await call.hf.offer(to, opening=opening, by=call.by)
         return call.done(there, answer, "offered")
+    was = {it.number: it for it in granted(await call.hf.openings(call.path["pool"]))}.get(opening)
     answer = await call.hf.resolve(call.path["pool"], opening, action, by=call.by)
-    return call.done(there, answer, _ACTIONS.get(action, ""))
+    told = _ACTIONS.get(action, "")
+    if action == "again" and was is not None and isinstance(answer, PoolState):
+        told = await _asked(call, was, answer)
+    return call.done(there, answer, told)
+
+
+async def _asked(call: Call, was: Opening, pool: PoolState) -> str:
+    """What came of offering it along the line again: somebody is asked, nobody can be, or nobody waits."""
+    now = {(it.quota, it.unit): it.state for it in granted(await call.hf.openings(pool.id))}
+    if now.get((was.quota, was.unit)) == "handed_back":
+        return "opening_came_back"
+    waits = any(quota.key == was.quota and quota.waiting for quota in pool.quotas)
+    return "opening_again" if waits or pool.offers_live else "opening_free"
 
 
 async def replay(call: Call) -> Answer:

@@ -8,7 +8,7 @@ line's (open) or, staff having said so, anybody's (freed); what was handed back 
 from __future__ import annotations
 
 from holdfast.core import events as e
-from holdfast.core.model import GOING_ON, HAS_SEATS, LIVE, Opening, Quota, Unit
+from holdfast.core.model import GOING_ON, HAS_SEATS, LIVE, Instant, Opening, Quota, Unit
 from holdfast.core.room import is_open, room
 from holdfast.core.view import View
 from holdfast.core.work import Work
@@ -109,12 +109,21 @@ def end_openings(work: Work) -> None:
             work.emit(e.OpeningEnded(work.now, opening.number, "moot"), by="rule")
         elif opening.state in GOING_ON and _taken(work, opening):
             work.emit(e.OpeningEnded(work.now, opening.number, "taken"), by="rule")
+        elif opening.state == "handed_back" and (begins_at := _begins_at(work.view, opening)) is not None:
+            # From then on staff have nothing to decide, and it is not among what they must.
+            work.view.wake(begins_at)
+
+
+def _begins_at(view: View, opening: Opening) -> Instant | None:
+    unit = view.units[opening.unit] if opening.unit is not None else None
+    starts = [at for at in (view.pool.starts_at, unit.starts_at if unit else None) if at is not None]
+    return min(starts, default=None)
 
 
 def _moot(work: Work, opening: Opening) -> bool:
     """Whether the unit's time has come, or the pool is over before staff have decided."""
     # One that goes on stays: a closed pool gives nothing away, and may be opened again.
-    if opening.state == "handed_back" and work.view.pool.status in ("closed", "cancelled"):
+    if opening.state == "handed_back" and work.view.pool.over(work.now) is not None:
         return True
     return opening.unit is not None and not is_open(work.view.units[opening.unit], work.now)
 

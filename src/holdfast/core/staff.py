@@ -16,7 +16,7 @@ from holdfast.core.model import WAITING, Booking, Opening, Pool
 from holdfast.core.openings import handed_back, opening_of, seats_aside, take_aside
 from holdfast.core.refusals import Refusal, invalid, not_enough_room, not_possible, unknown
 from holdfast.core.room import overflow, room, taken
-from holdfast.core.search import look_for, window_end
+from holdfast.core.search import look_for, too_late, window_end
 from holdfast.core.view import View
 from holdfast.core.work import Done, Work
 
@@ -107,13 +107,16 @@ def _respread(work: Work, other: Booking) -> None:
 
 
 def resolve(work: Work, command: c.Resolve) -> Done | Refusal:
-    """Refusals, in order: unknown, invalid."""
+    """Refusals, in order: unknown, invalid, too_late."""
     view = work.view
     opening = handed_back(view, command.opening)
     if opening is None:
         return unknown("opening", command.opening)
     if command.action not in ("again", "free", "close"):
         return invalid("action", "action must be again, free or close.")
+    unit = view.units[opening.unit] if opening.unit is not None else None
+    if command.action == "again" and too_late(work, unit, work.now):
+        return Refusal("too_late", "It starts too soon for an offer to be answered.")
     how = {"again": "again", "free": "freed", "close": "closed"}[command.action]
     if how == "freed" and opening_of(view, opening.quota, None) is not None:
         # No room has two openings: what is freed beside one that goes on joins it.

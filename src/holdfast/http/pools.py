@@ -255,7 +255,7 @@ OPERATIONS: Final = (
         PoolState,
         body=ResolveBody,
         query=DryRun,
-        codes=("unknown", "not_possible"),
+        codes=("unknown", "not_possible", "too_late"),
         tag="pools",
         example={"action": "again"},
         idempotent=True,
