@@ -143,7 +143,7 @@ async def _person(call: Call, name: str) -> Answer:
             booking, pool = await reads.booking(pool_id, number), await reads.pool(pool_id)
             steps = await reads.explain(pool_id, number)
         assert booking is not None
-        person = booking.party
+        person = booking
         titles[pool.key] = pool.title or pool.key
         found_in.append((pool, booking, steps))
     speech = call.speech(chooser.usual_zone(pool for pool, _, _ in found_in))
@@ -160,7 +160,7 @@ async def _person(call: Call, name: str) -> Answer:
         speech=speech,
         told=told,
         titles=titles,
-        person={"asked": name, "party": person, "name": "" if person is None else person.name or person.id},
+        person={"asked": name, "booking": person},
     )
 
 

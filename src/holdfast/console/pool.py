@@ -10,6 +10,7 @@ from holdfast.console import find, live
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.console.pools import phase
+from holdfast.console.names import name_of
 from holdfast.console.room import quota_of
 from holdfast.core.model import HELD, OFFERED
 from holdfast.http.operations import granted
@@ -164,7 +165,8 @@ async def printed(call: Call) -> Answer:
                 assert number is not None
                 after = number[1]
         line = granted(await hf.line(pool.id, limit=500))
-    everyone.sort(key=lambda it: (it.party.name or it.party.id).casefold())
+    # Who has no name yet comes last.
+    everyone.sort(key=lambda it: (not (name := name_of(it.party.id, it.party.name)), name.casefold()))
     return await shown(call, "pool_list.html", pool, "list", everyone=everyone, line=line)
 
 

@@ -140,7 +140,6 @@ def _finished(
         "by_staff": is_staff(by),
         "actor": actor_of(by),
         "booking": booking,
-        "who": "" if booking is None else booking.party.name or booking.party.id,
     }
 
 
@@ -176,15 +175,15 @@ def _labels(units: Iterable[Any]) -> list[str]:
     return [*labels[:_LABELS_MAX], "…"] if len(labels) > _LABELS_MAX else labels
 
 
-def _skipped(facts: Mapping[str, Any], people: Mapping[str, Booking]) -> list[tuple[str, list[str]]]:
+def _skipped(facts: Mapping[str, Any], people: Mapping[str, Booking]) -> list[tuple[str, list[Booking]]]:
     """Who was passed over, by reason. Whole groups have no names; they come as nobody."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[Booking]] = {}
     for skip in facts.get("skipped", ()):
         reason = str(skip.get("reason", "more"))
-        names = groups.setdefault(reason, [])
+        named = groups.setdefault(reason, [])
         booking = people.get(skip.get("booking", ""))
         if booking is not None:
-            names.append(booking.party.name or booking.party.id)
+            named.append(booking)
     return list(groups.items())
 
 

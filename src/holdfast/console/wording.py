@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from holdfast.console import names
 from holdfast.messages.languages import catalogue
 
 # The files that a page of the console may link to, by the names that templates call them by.
@@ -37,6 +38,7 @@ def environment(language: str) -> Environment:
     )
     env.policies["ext.i18n.trimmed"] = True
     env.globals["place_of"] = place_of
+    env.globals["called"] = lambda party: names.name_of(party.id, party.name)
     words = catalogue(language, "holdfast.console")
     words.add_fallback(catalogue(language, "holdfast.pages"))
     env.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
