@@ -26,7 +26,7 @@ from holdfast.store.base import Row
 SOON: Final = 5 * 60_000
 # What a program could not be told is old news after so long; it still is among the messages.
 _OLD: Final = 7 * 24 * 3_600_000
-_LISTED_MAX: Final = 100
+LISTED_MAX: Final = 100
 _CLOSED_MAX: Final = 500
 _LAST: Final = 2**62
 _WITH_DEADLINE: Final = (WAITING, OFFERED, HELD)
@@ -80,8 +80,8 @@ class Overview(Lookups, MessageCommands, Door):
         """What needs a decision of staff, in all pools of this org; of each kind the first hundred."""
         now = self.clock.now()
         async with self.at_one_moment() as one:
-            openings = await one.reads.reader().rows("needs_openings", self.org, _LISTED_MAX)
-            ending = await one.reads.reader().rows("needs_holds", self.org, now, now + SOON, _LISTED_MAX)
+            openings = await one.reads.reader().rows("needs_openings", self.org, LISTED_MAX)
+            ending = await one.reads.reader().rows("needs_holds", self.org, now, now + SOON, LISTED_MAX)
             unreached, dead = await one._given_up(now - _OLD)
             holds = await one.reads.bookings_at([(pool_id, number) for pool_id, number in ending])
         listed = (HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings)
@@ -92,15 +92,15 @@ class Overview(Lookups, MessageCommands, Door):
         now = self.clock.now()
         async with self.at_one_moment() as one:
             reader = one.reads.reader()
-            openings = await reader.rows("needs_openings", self.org, _LISTED_MAX)
-            ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, _LISTED_MAX)
+            openings = await reader.rows("needs_openings", self.org, LISTED_MAX)
+            ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, LISTED_MAX)
             unreached, dead = await one._given_up(now - _OLD)
         return len(openings) + int(ending[0][0]) + len(unreached) + len(dead)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
         """Dead letters: of people who still wait to hear, and of programs that were not told of late."""
         people, programs = list[Unreached](), list[Unreached]()
-        letters = await self.dead_letters(limit=_LISTED_MAX)
+        letters = await self.dead_letters(limit=LISTED_MAX)
         assert not isinstance(letters, Refusal)
         known = await self.bookings_by_id([letter.booking for letter in letters if letter.booking])
         for fate in await self.fates([letter.id for letter in letters]):

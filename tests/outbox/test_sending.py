@@ -12,6 +12,7 @@ from holdfast import Refusal, granted
 from holdfast.clock import to_text
 from holdfast.errors import Unavailable
 from holdfast.notifiers.base import Outgoing
+from holdfast.notifiers.log import LogNotifier
 from holdfast.outbox import MessageSettings, Outbox
 from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from tests.database import ask
@@ -56,6 +57,18 @@ async def test_every_message_has_an_id_of_its_own_that_names_it(post: Post) -> N
     names = {f"<{it.id}@example.org>" for it in granted(await post.hf.messages("chair"))}
     assert set(post.mail.ids()) == names
     assert len(names) == 5
+
+
+async def test_a_webhook_that_nothing_here_can_tell_is_given_up_in_plain_words(post: Post, mail: Any) -> None:
+    granted(await post.hf.add_webhook("https://hooks.example.org/holdfast"))
+    bare = Outbox(post.hf, settings_for(mail), {"log": LogNotifier()})
+    await post.book("chair", "Olga")
+    await post.book("chair", "Ann")
+    await bare.send_due()
+    (joined,) = [it for it in granted(await post.hf.messages("chair")) if it.kind == "joined"]
+    fate = granted(await post.hf.message(joined.id))
+    (told,) = [it for it in fate.deliveries if it.target.startswith("webhook:")]
+    assert (told.state, told.error) == ("dead", "this service is not set up to send by webhook")
 
 
 async def test_nothing_is_lost_when_the_mail_server_is_down_for_an_hour(post: Post) -> None:

@@ -9,7 +9,7 @@ from holdfast.console import live
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
 from holdfast.http.operations import granted
-from holdfast.overview import HandedBack, Needs
+from holdfast.overview import LISTED_MAX, HandedBack, Needs
 from holdfast.pages.answers import Answer
 from holdfast.records import Opening
 from holdfast.shapes import Booking, PoolState
@@ -106,9 +106,20 @@ async def dismiss(call: Call) -> Answer:
     return call.done("/console/needs", answer, "dismissed")
 
 
+async def letters(call: Call) -> Answer:
+    """Send dead letters again, or put them away: all that were on the page, and none that came since."""
+    seen = call.form.get("letters", "").split()[:LISTED_MAX]
+    again = call.form.get("act") == "again"
+    for letter in seen:
+        # One that was sent or put away meanwhile is refused, and that is well.
+        await (call.hf.replay(letter) if again else call.hf.dismiss(letter, by=call.by))
+    return call.to("/console/needs", told="replayed_all" if again else "dismissed_all")
+
+
 PAGES: Final = (
     Page("/console/needs", "console_needs", look),
     Page("/console/needs/stream", "console_needs_stream", watch),
+    Page("/console/needs/letters", "console_letters", back, letters),
     Page("/console/pools/{pool}/openings/{opening}", "console_opening", back, resolve),
     Page("/console/messages/{message}/replay", "console_replay", back, replay),
     Page("/console/messages/{message}/dismiss", "console_dismiss", back, dismiss),

@@ -121,6 +121,9 @@ class Deliverer:
         return told
 
     async def _told(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Delivery:
+        if target.notifier not in self._notifiers:
+            # As in the demo, where nothing leaves: to try again would change nothing.
+            return Delivery(target, "dead", f"this service is not set up to send by {target.notifier}")
         try:
             async with self._turn():
                 message = self.worded(notice, target, overrides, now)
