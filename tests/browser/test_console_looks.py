@@ -89,6 +89,37 @@ def test_a_look_ahead_can_be_used_too(olga: Staff, visit: Open, shoot: Shoot, ma
     judge(page, "console_csv_dry_run", shoot)
 
 
+def test_on_a_phone_words_are_not_squeezed_by_the_buttons_beside_them(
+    olga: Staff, visit: Open, admin: Client
+) -> None:
+    yoga(admin, size=1, waiting=0)
+    admin.advance(11 * 60)
+    page = olga.open(visit, "/console/needs")
+    page.set_viewport_size({"width": 390, "height": 844})
+    rows = page.locator(".needs .person, section[aria-labelledby=holds] .person")
+    assert rows.count()
+    for row in rows.all():
+        words, whole = row.locator(".person-words").bounding_box(), row.bounding_box()
+        assert words
+        assert whole
+        assert words["width"] > 0.65 * whole["width"]
+
+
+def test_on_a_phone_no_full_stop_stands_on_a_line_of_its_own(olga: Staff, visit: Open, made: Made) -> None:
+    page = olga.open(visit, f"/console/pools/{made['yoga']}/edit")
+    page.set_viewport_size({"width": 390, "height": 844})
+    alone = page.evaluate(
+        """() => [...document.querySelectorAll(".sentences p")].filter((p) => {
+          const last = p.lastChild, blank = last && last.previousElementSibling;
+          if (!blank || last.nodeType !== 3 || last.data.trim() !== ".") return false;
+          const range = document.createRange();
+          range.selectNodeContents(last);
+          return range.getBoundingClientRect().top >= blank.getBoundingClientRect().bottom;
+        }).map((p) => p.textContent.slice(0, 40))"""
+    )
+    assert alone == []
+
+
 def test_a_console_that_not_everybody_can_use_is_noticed(olga: Staff, visit: Open, made: Made) -> None:
     """The negative control of the judge."""
     page = olga.open(visit, f"/console/pools/{made['yoga']}")
