@@ -128,12 +128,29 @@ def test_a_pool_is_paused_closed_or_called_off_after_a_look_ahead(
     page = sam.look(f"/console/pools/{pool}/status?to={to}")
     assert told in plain(page)
     assert admin.ask("GET", f"/v1/pools/{key}")["status"] == "open"
-    there = sam.press_on(page, f"/console/pools/{pool}/status", why="snow")
+    here, ticked = f"/console/pools/{pool}/status", {}
+    if to != "paused":
+        # Who loses a place is ticked off, here as anywhere.
+        page = sam.press_on(page, here, 422, why="snow")
+        assert "Tick that these people lose their place" in plain(page)
+        assert 'value="snow"' in page
+        assert admin.ask("GET", f"/v1/pools/{key}")["status"] == "open"
+        ticked = {"allow_demotion": "yes"}
+    assert ('name="allow_demotion"' in page) is bool(ticked)
+    there = sam.press_on(page, here, why="snow", **ticked)
     assert there == f"/console/pools/{pool}?told=now_{to}"
     assert admin.ask("GET", f"/v1/pools/{key}")["status"] == to
     last = admin.ask("GET", f"/v1/pools/{key}/log?limit=500")["items"]
     changed = next(it for it in last if it["event"] == "PoolChanged")
     assert (changed["by"], changed["facts"]["why"]) == ("staff:Sam", "snow")
+
+
+def test_nothing_is_to_be_ticked_where_nobody_loses_a_place(sam: Desk, admin: Client) -> None:
+    pool = id_of(admin, yoga(admin, size=1, waiting=0))
+    # Who has a place keeps it, and nobody waits.
+    page = sam.look(f"/console/pools/{pool}/status?to=closed")
+    assert "allow_demotion" not in page
+    assert sam.press_on(page, f"/console/pools/{pool}/status").endswith("told=now_closed")
 
 
 def test_the_list_tells_how_full_each_pool_is(sam: Desk, admin: Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.console.desk import PASSWORD, Desk, email_of
+from tests.http.server import Client
 from tests.pages.visitor import heading, plain
 
 SECTIONS = ["pools", "needs", "happened", "numbers", "settings"]
@@ -20,6 +21,26 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(stranger: Desk) -> None
     assert stranger.submit("/console/sign-in", fields) == "/console/numbers?pool=yoga"
     assert heading(stranger.look("/console/numbers")) == "Numbers"
     assert stranger.get("/console").headers["location"] == "/console/pools"
+
+
+def test_who_was_signed_out_meanwhile_comes_back_to_where_the_form_was(
+    stranger: Desk, admin: Client
+) -> None:
+    made = admin.book(admin.pool("meanwhile", 1)["id"], {"id": "ann", "name": "Ann"})
+    there = f"/console/bookings/{made['id']}"
+    answer = stranger.submit(f"{there}/confirm", {"csrf": "old"})
+    assert answer.startswith("/console/sign-in?told=session_over&next=")
+    page = stranger.look(answer)
+    assert "signed out meanwhile" in plain(page)
+    back = stranger.press_on(page, "/console/sign-in", email=email_of("Sam"), password=PASSWORD)
+    assert stranger.get(back).headers["location"] == there
+    assert admin.booking(made["id"])["state"] == "held"
+
+
+def test_who_has_forgotten_the_password_is_told_whom_to_ask(stranger: Desk) -> None:
+    assert "Forgotten your password? An admin can give you a new invitation" in plain(
+        stranger.look("/console/sign-in")
+    )
 
 
 def test_a_question_may_have_any_name_on_the_way_back(stranger: Desk) -> None:

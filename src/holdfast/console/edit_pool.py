@@ -90,7 +90,10 @@ def _no(asked: Outcome | Refusal) -> Refusal:
 
 async def status(call: Call) -> Answer:
     """Open, pause, close or cancel: what that would do, and a button that does it."""
-    pool, to = await pools.known(call), call.query.get("to", "")
+    return await _ahead(call, await pools.known(call), call.query.get("to", ""))
+
+
+async def _ahead(call: Call, pool: PoolState, to: str, *, why: str = "", unticked: bool = False) -> Answer:
     if to not in STATUSES or to == pool.status:
         return call.to(f"/console/pools/{pool.id}")
     asked = await _rehearsed(call, pool, False, {"status": to})
@@ -101,14 +104,28 @@ async def status(call: Call) -> Answer:
         "status.html",
         pool,
         "status",
+        status=422 if unticked else 200,
         to=to,
+        why=why,
+        takes=_takes_places(pool, to),
+        unticked=unticked,
         outcome=await outcome.told(call, asked, call.speech(pool.time_zone)),
     )
+
+
+def _takes_places(pool: PoolState, to: str) -> bool:
+    """Whether somebody loses a place by it, in the pool or in its line."""
+    in_line = bool(pool.waiting or pool.offers_live)
+    if to == "cancelled":
+        return in_line or any(quota.used for quota in pool.quotas)
+    return to == "closed" and in_line
 
 
 async def change_status(call: Call) -> Answer:
     pool, to = await pools.known(call), call.form.get("to", "")
     why = call.form.get("why", "").strip()
+    if _takes_places(pool, to) and call.form.get("allow_demotion") != "yes":
+        return await _ahead(call, pool, to, why=why, unticked=True)
     answer = await call.hf.change_pool(pool.id, status=to, why=why, by=call.by)
     return call.done(f"/console/pools/{pool.id}", answer, f"now_{to}" if to in STATUSES else "")
 

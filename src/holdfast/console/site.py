@@ -159,7 +159,8 @@ class _Address(site.Address):
         return Answer(problem.status, body, HTML, (*guarded(), *problem.headers))
 
     def _to_sign_in(self, call: pages.Call, scope: Any) -> Answer:
-        query = {"told": "session_over"} if scope["method"] == "POST" else {}
+        # What only takes forms leads back, when one looks at it, to the page where its form is.
+        query = {"told": "session_over", "next": scope["path"]} if scope["method"] == "POST" else {}
         if scope["method"] == "GET" and scope["path"] != "/console":
             asked = {name: value for name, value in call.query.items() if name not in ("told", "lang")}
             query = {"next": scope["path"] + ("?" + urlencode(asked) if asked else "")}
