@@ -193,3 +193,44 @@ def test_a_booking_and_a_pool_lead_to_their_story(sam: Desk, admin: Client) -> N
     for section in ("happened", "numbers"):
         assert f'href="/console/{section}?pool={key}"' in page
         assert sam.get(f"/console/{section}?pool={key}").status_code == 200
+
+
+def added(desk: Desk, pool: str, **fields: str) -> str:
+    """Add somebody; the page that one is sent to."""
+    there = f"/console/pools/{pool}/add"
+    return desk.look(desk.press(there, there, **fields))
+
+
+def test_who_is_added_stands_somewhere_and_staff_are_told_where(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=2, waiting=0)
+    pool = admin.ask("GET", f"/v1/pools/{key}")["id"]
+    page = plain(added(sam, pool, name="Zoe", confirmed="yes"))
+    assert "Added to the line, as #1: nothing was free for them, or others wait." in page
+    admin.ask("PATCH", f"/v1/pools/{key}", {"sizes": {"main": 9}})
+    assert "Added, and confirmed." in plain(added(sam, pool, name="Yan", confirmed="yes"))
+    assert "Added: a place is held for them" in plain(added(sam, pool, name="Xia", confirmed=""))
+
+
+def test_staff_can_hand_on_the_link_of_a_booking_and_who_may_only_look_cannot(
+    sam: Desk, rita: Desk, admin: Client
+) -> None:
+    key = yoga(admin, size=1, waiting=0)
+    ann = people(admin, key)["Ann"]
+    there = f"/console/bookings/{ann['id']}"
+    page = sam.press(there, f"{there}/link", 200)
+    (link,) = re.findall(r'<p class="secret-text mono" tabindex="0">([^<]+)</p>', page)
+    with Desk(base_url=sam.base_url) as anybody:
+        assert "Ann" in anybody.look("/b/" + link.partition("/b/")[2])
+    # It is shown to who asks for it, and by no page that one only looks at.
+    assert "/b/" not in sam.look(there)
+    assert f"{there}/link" not in rita.actions(there)
+    rita.submit(f"{there}/link", {"csrf": rita.csrf()}, expect=403)
+
+
+def test_who_is_given_an_opening_is_not_said_to_join_the_line(sam: Desk, admin: Client) -> None:
+    pool = admin.ask("GET", f"/v1/pools/{salon(admin)}")["id"]
+    assert "they join the line" in plain(sam.look(f"/console/pools/{pool}/add"))
+    page = plain(sam.look(f"/console/pools/{pool}/add?opening=1"))
+    assert "Give to someone: 11:00" in page
+    assert "They get it at once; the line is not asked again." in page
+    assert "they join the line" not in page

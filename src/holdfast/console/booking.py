@@ -33,10 +33,11 @@ async def _page(
     status: int = 200,
     said: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
+    linked: bool = False,
     **variables: Any,
 ) -> Answer:
     async with call.hf.at_one_moment() as hf:
-        booking = granted(await hf.booking(call.path["booking"]))
+        booking = granted(await hf.booking(call.path["booking"], secret=linked))
         pool, line = granted(await hf.pool(booking.pool)), await _line(hf, booking)
     return await pools.shown(
         call,
@@ -51,6 +52,8 @@ async def _page(
         fields=details.fields(pool, booking, phone=True, said=said, errors=errors),
         answers=_answers(pool, booking),
         line=line,
+        link=_link(call, booking),
+        links=call.service.settings.pages,
         **variables,
     )
 
@@ -61,6 +64,13 @@ async def _line(hf: Holdfast, booking: Booking) -> list[Booking]:
         return []
     found = granted(await hf.line(booking.pool, limit=100))
     return [it for it in found if it.id != booking.id]
+
+
+def _link(call: Call, booking: Booking) -> str:
+    """The page of who booked, for staff to hand on; empty unless it was asked for, and where there is none."""
+    if booking.edit_token is None or not call.service.settings.pages:
+        return ""
+    return f"{call.settings.base_url.rstrip('/')}/b/{booking.edit_token}"
 
 
 def _answers(pool: PoolState, booking: Booking) -> list[tuple[str, Any]]:
@@ -156,6 +166,11 @@ async def _where(call: Call, booking: Booking, to: str) -> dict[str, str] | None
     return {"after": found[0].id} if found else None
 
 
+async def hand_link(call: Call) -> Answer:
+    """Show the party's own link. Whoever has it acts as the party, so no page has it that is only looked at."""
+    return await _page(call, linked=True)
+
+
 async def change(call: Call) -> Answer:
     """What the party says of itself, corrected at the desk."""
     booking = await _known(call)
@@ -189,6 +204,7 @@ _ACTS: Final = {
     "move": move,
     "put-back": put_back,
     "details": change,
+    "link": hand_link,
 }
 
 
