@@ -51,6 +51,22 @@ def test_a_pool_tells_its_story_with_the_reasons(salon: str, rita: Desk) -> None
     assert page.index("Cyd accepts") < page.index("Ann joins"), "the newest first"
 
 
+def test_a_person_is_found_by_name_and_several_are_asked_about(
+    salon: str, rita: Desk, admin: Client
+) -> None:
+    page = rita.look("/console/happened?person=cyd")
+    assert "Cyd accepts 2 pm." in plain(rita.look("/console/happened?person=Cyd"))
+    assert heading(page) == "Cyd"
+    admin.pool("names", 4)
+    made = [admin.book("names", {"id": f"gus-{n}", "name": f"Gus {n}"}) for n in (1, 2)]
+    page = rita.look("/console/happened?person=Gus")
+    assert "Whom do you mean?" in plain(page)
+    for it in made:
+        assert f"/console/happened?person={it['reference']}" in page
+    assert heading(rita.look("/console/happened?person=Gus 2")) == "Gus 2"
+    assert "Nobody is known as Zebedee" in plain(rita.look("/console/happened?person=Zebedee"))
+
+
 def test_a_round_is_told_with_its_quota(admin: Client, rita: Desk) -> None:
     body = {"key": "yoga-rounds", "preset": "class_waitlist", "policy": {"cooldown": "0s"}}
     admin.ask("POST", "/v1/pools", body | {"quotas": [{"key": "mats", "size": 1}]}, expect=201)

@@ -84,6 +84,7 @@ def test_csv_is_looked_at_before_it_is_brought_in(sam: Desk, admin: Client) -> N
     key = yoga(admin, size=4, waiting=0)
     there = f"/console/pools/{id_of(admin, key)}/csv"
     text = GOOD + "z3,Xia,,0\nz1,Zoe again,,1\n"
+    assert "party_id is what you call each person by" in plain(sam.look(there))
     page = sam.press(there, there, 200, text=text, act="look")
     words = plain(page)
     assert "3 rows are fine" in words
@@ -92,6 +93,8 @@ def test_csv_is_looked_at_before_it_is_brought_in(sam: Desk, admin: Client) -> N
     assert admin.ask("GET", f"/v1/pools/{key}")["waiting"] == 0
     page = sam.press_on(page, there, 200, act="bring_in")
     assert "Done" in plain(page)
+    assert "3 rows were brought in" in plain(page)
+    assert "are fine" not in plain(page)
     assert admin.ask("GET", f"/v1/pools/{key}")["waiting"] == 2
     # The same file again books nobody twice.
     sam.press(there, there, 200, text=text, act="bring_in")

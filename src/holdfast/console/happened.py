@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from holdfast import ids
-from holdfast.console import chooser, tale
+from holdfast.console import chooser, find, tale
 from holdfast.console.calls import Call
 from holdfast.console.page import READERS, Page
 from holdfast.core.refusals import Refusal
+from holdfast.finding import TEXT_MAX
 from holdfast.history import ACTORS, TOPICS
 from holdfast.http.operations import granted
 from holdfast.keeping.persons import bookings_of
@@ -134,11 +135,16 @@ async def _labels(call: Call, pool: PoolState) -> list[str]:
 
 
 async def _person(call: Call, name: str) -> Answer:
-    """Everything that was decided about a person, in all pools: by reference, or by the party's own id."""
+    """Everything that was decided about a person, in all pools: by reference, id, or name if one has it."""
     found = await call.hf.booking(name)
     party = name if isinstance(found, Refusal) else found.party.id
+    bookings, alike = await bookings_of(call.hf.store, call.hf.org, party), list[Booking]()
+    if not bookings:
+        alike = await _alike(call, name)
+        if len(alike) == 1:
+            bookings, alike = await bookings_of(call.hf.store, call.hf.org, alike[0].party.id), []
     found_in, titles, person = list[tuple[PoolState, Booking, Any]](), dict[str, str](), None
-    for pool_id, number in (await bookings_of(call.hf.store, call.hf.org, party))[:_BOOKINGS_MAX]:
+    for pool_id, number in bookings[:_BOOKINGS_MAX]:
         async with call.hf.reads.at_one_moment() as reads:
             booking, pool = await reads.booking(pool_id, number), await reads.pool(pool_id)
             steps = await reads.explain(pool_id, number)
@@ -160,8 +166,14 @@ async def _person(call: Call, name: str) -> Answer:
         speech=speech,
         told=told,
         titles=titles,
-        person={"asked": name, "booking": person},
+        person={"asked": name, "booking": person, "alike": alike},
     )
+
+
+async def _alike(call: Call, name: str) -> list[Booking]:
+    """A booking of each whom these words fit, by name, address or phone."""
+    fitting = await find.by(call, name[:TEXT_MAX])
+    return list({it.party.id: it for it in reversed(fitting)}.values())
 
 
 async def check(call: Call) -> Answer:
