@@ -17,8 +17,9 @@ from holdfast.pages.booking import told
 from holdfast.pages.speech import PageSpeech, preferred
 from holdfast.pages.wording import environment
 from holdfast.shapes import Explanation
-from testbed.catalogues import CONSOLE, PAGES, extracted
+from testbed.catalogues import CONSOLE, HOLDFAST, PAGES, extracted
 
+MESSAGES = HOLDFAST / "messages"
 NOW = datetime(2027, 3, 6, 9, 20, tzinfo=UTC)
 FACTS: dict[str, Any] = {
     "seats": 2,
@@ -99,6 +100,17 @@ def test_a_catalogue_has_every_sentence_and_no_other(package: Path, language: st
             asked, given = (set(re.findall(r"%\((\w+)\)s", text)) for text in (" ".join(english), form))
             assert given == asked if len(english) == 1 else given <= asked, english
             assert form.count("<") == english[0].count("<")
+
+
+# What was said beside the one word for the line, and for the reference.
+OTHER_WORDS = {"de": ("Warteschlange", "Buchungsnummer", "Referenz"), "fi": ("Viit", "viit", "paikkakunnan")}
+
+
+@pytest.mark.parametrize("package", [PAGES, CONSOLE, MESSAGES], ids=lambda package: package.name)
+@pytest.mark.parametrize("language", OTHER_WORDS)
+def test_one_thing_has_one_word_in_every_catalogue(package: Path, language: str) -> None:
+    text = (package / "catalogues" / f"{language}.po").read_text(encoding="utf-8")
+    assert [word for word in OTHER_WORDS[language] if word in text] == []
 
 
 def sentence(language: str, code: str, reason: str, by: str = "party", **facts: Any) -> str:
