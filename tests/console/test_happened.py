@@ -51,9 +51,7 @@ def test_a_pool_tells_its_story_with_the_reasons(salon: str, rita: Desk) -> None
     assert page.index("Cyd accepts") < page.index("Ann joins"), "the newest first"
 
 
-def test_a_person_is_found_by_name_and_several_are_asked_about(
-    salon: str, rita: Desk, admin: Client
-) -> None:
+def test_a_person_is_found_by_name_and_several_are_asked_about(salon: str, rita: Desk, admin: Client) -> None:
     page = rita.look("/console/happened?person=cyd")
     assert "Cyd accepts 2 pm." in plain(rita.look("/console/happened?person=Cyd"))
     assert heading(page) == "Cyd"

@@ -23,9 +23,7 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(stranger: Desk) -> None
     assert stranger.get("/console").headers["location"] == "/console/pools"
 
 
-def test_who_was_signed_out_meanwhile_comes_back_to_where_the_form_was(
-    stranger: Desk, admin: Client
-) -> None:
+def test_who_was_signed_out_meanwhile_comes_back_to_where_the_form_was(stranger: Desk, admin: Client) -> None:
     made = admin.book(admin.pool("meanwhile", 1)["id"], {"id": "ann", "name": "Ann"})
     there = f"/console/bookings/{made['id']}"
     answer = stranger.submit(f"{there}/confirm", {"csrf": "old"})

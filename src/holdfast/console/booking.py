@@ -67,7 +67,7 @@ async def _line(hf: Holdfast, booking: Booking) -> list[Booking]:
 
 
 def _link(call: Call, booking: Booking) -> str:
-    """The page of who booked, for staff to hand on; empty unless it was asked for, and where there is none."""
+    """The page of who booked, for staff to hand on; empty unless it was asked for."""
     if booking.edit_token is None or not call.service.settings.pages:
         return ""
     return f"{call.settings.base_url.rstrip('/')}/b/{booking.edit_token}"
@@ -167,7 +167,7 @@ async def _where(call: Call, booking: Booking, to: str) -> dict[str, str] | None
 
 
 async def hand_link(call: Call) -> Answer:
-    """Show the party's own link. Whoever has it acts as the party, so no page has it that is only looked at."""
+    """Show the party's own link. Who has it acts as the party: no page has it that one only looks at."""
     return await _page(call, linked=True)
 
 

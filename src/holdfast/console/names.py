@@ -1,4 +1,4 @@
-"""What somebody is called: by their name, else by an id that staff gave them, never by one that a page made up."""
+"""What somebody is called: by name, else by an id that staff gave, never by one that a page made up."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 from holdfast import ids
 from holdfast.console import find, live
 from holdfast.console.calls import Call
+from holdfast.console.names import name_of
 from holdfast.console.page import Page
 from holdfast.console.pools import phase
-from holdfast.console.names import name_of
 from holdfast.console.room import quota_of
 from holdfast.core.model import HELD, OFFERED
 from holdfast.http.operations import granted

@@ -70,10 +70,10 @@ def routes(service: Service) -> list[Route]:
     told = MessageSettings.from_environment(here=service.settings.site)
     # What is written out goes before what is filled in: /console/pools/new is no pool of that name.
     listed = sorted(PAGES, key=lambda page: [part.startswith("{") for part in page.path.split("/")])
-    return [Route(page.path, _Address(service, page, told)) for page in listed]
+    return [Route(page.path, Address(service, page, told)) for page in listed]
 
 
-class _Address(site.Address):
+class Address(site.Address):
     """One page of the console at its address."""
 
     def __init__(self, service: Service, page: Page, settings: MessageSettings) -> None:

@@ -58,8 +58,9 @@ from holdfast.http.doorkeeper import Doorkeeper
 from holdfast.http.endpoint import Endpoint, respond
 from holdfast.http.limits import Buckets, slow_down, whose
 from holdfast.http.metrics import Metrics, Observed
+from holdfast.http.nothing_here import NothingHere
 from holdfast.http.operations import NOBODY, Operation
-from holdfast.http.problems import MEDIA_TYPE, Problem, later, not_found
+from holdfast.http.problems import MEDIA_TYPE, Problem, later
 from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
@@ -128,7 +129,7 @@ class Service:
         self._orgs: OrderedDict[str, Holdfast] = OrderedDict()
         self._in_flight: set[tuple[str, str]] = set()
         self._request_log = logs.request_log()
-        self._router = Router(self._routes(), redirect_slashes=False, default=_nothing_here)
+        self._router = Router(self._routes(), redirect_slashes=False, default=NothingHere(self))
 
     # Running.
 
@@ -357,12 +358,6 @@ class _Page:
             return
         visit.operation = self._page.__name__
         await self._page(self._service, scope, send)
-
-
-async def _nothing_here(scope: Any, receive: Any, send: Send) -> None:
-    problem = not_found()
-    scope["holdfast"].code = problem.code
-    await respond(send, scope["holdfast"], problem.status, problem.body(), MEDIA_TYPE)
 
 
 def _request_id(scope: Any) -> str:
