@@ -238,6 +238,13 @@ def test_told_notices_silence_and_chatter(monkeypatch: Patch) -> None:
     ]
 
 
+def test_told_notices_that_a_first_address_in_line_was_left_without_a_letter(monkeypatch: Patch) -> None:
+    world = one_seat().do(c.Book(ANN), wait(BEA))
+    monkeypatch.setattr(Work, "tell", lambda *_, **__: None)
+    world.do(c.ChangeBooking(2, None, {"email": "bea@example.org"}))
+    assert promises.told(world.decisions[-1]) == ["joined of booking 2 is told 0 times and should be 1"]
+
+
 def put_for_good(self: View, table: dict[Any, Any], key: Any, value: Any) -> None:
     table[key] = value
 
