@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from copy import copy
+from threading import get_ident
 from typing import Any, Final, Self, TypeVar, cast
 
 from holdfast import ids, inputs, tokens
@@ -14,7 +16,7 @@ from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.engine import Engine
-from holdfast.errors import NotRehearsed
+from holdfast.errors import Misused, NotRehearsed
 from holdfast.hoarding import Source
 from holdfast.lane import Job
 from holdfast.reads import Reads
@@ -26,6 +28,9 @@ _GIVE_UP_S: Final = 10.0
 _POOLS_MAX: Final = 20_000
 
 T = TypeVar("T")
+
+# The dry run that goes on here, in whatever task it has begun.
+_dry_run_here: ContextVar[object] = ContextVar("holdfast_dry_run", default=None)
 
 
 class _ToRead:
@@ -44,7 +49,7 @@ class Door:
     """One open database of one org, with its lane and its ticker."""
 
     def __init__(self, store: Store, clock: Clock, secret: str, org: str) -> None:
-        self.store = store
+        self._store = store
         self.clock = clock
         self.org = org
         self.secret = secret
@@ -55,6 +60,14 @@ class Door:
         self._pools: dict[tuple[str, str], int] = {}
         self._owned: set[tuple[str, int]] = set()
         self._rehearses = False
+        # Those that go on, shared by all orgs; and the thread of the event loop.
+        self._dry_runs: set[object] = set()
+        self._thread = get_ident()
+
+    @property
+    def store(self) -> Store:
+        """The database; without a way to write in a dry run, also for who asks another handle there."""
+        return cast(Store, _ToRead(self._store)) if self._rehearses or self._leaves_dry_run() else self._store
 
     def for_org(self, org: str) -> Self:
         """The same open database, lane and ticker, as another org sees it."""
@@ -76,12 +89,30 @@ class Door:
         The answer tells what would happen and who would be told; nothing is written. It is for commands about
         pools, bookings and persons; of wording, webhooks, contacts, origins and retention there is none.
         """
-        rehearsal = copy(self)
-        rehearsal._rehearses, rehearsal.store = True, cast(Store, _ToRead(self.store))
+        rehearsal, this = copy(self), object()
+        rehearsal._rehearses = True
+        self._dry_runs.add(this)
+        before = _dry_run_here.set(this)
         try:
             return cast("Outcome | Refusal", await ask(rehearsal))
         except NotRehearsed as error:
             return Refusal("not_possible", f"{error}.")
+        finally:
+            _dry_run_here.reset(before)
+            self._dry_runs.discard(this)
+
+    def _leaves_dry_run(self) -> bool:
+        """Whether this is asked in a dry run, and is not the handle that it was given."""
+        return bool(self._dry_runs) and not self._rehearses and _dry_run_here.get() in self._dry_runs
+
+    def _must_be_at_home(self) -> None:
+        """Nothing is done in another thread, nor really in a dry run. Raises Misused."""
+        if self._thread != get_ident():
+            raise Misused(
+                "this Holdfast belongs to the event loop of another thread: open one here, or use open_sync"
+            )
+        if self._leaves_dry_run():
+            raise Misused("this would really be done: in a dry run, ask the Holdfast that it hands over")
 
     async def submit(
         self,
@@ -93,6 +124,8 @@ class Door:
         dry_run: bool = False,
         source: Source | None = None,
     ) -> Answer:
+        if self._dry_runs or self._thread != get_ident():
+            self._must_be_at_home()
         try:
             inputs.said(command)
             if key is not None:

@@ -9,6 +9,7 @@ HoldfastError
 ├── SchemaUnknown        the database is not Holdfast's, or of a newer version
 ├── SettingsWrong        an address or setting that cannot be used
 ├── NotRehearsed         there is no dry run of this; `dry_run` answers it with a refusal
+├── Misused              a handle was used where it cannot work: see what it says
 ├── Refused              a refusal, for callers who would rather catch: see `granted`
 ├── CommandFailed        a bug of ours stopped this one command; nothing was changed
 └── ClientError          a service could not be asked over HTTP: in `holdfast.client`, with its kinds
@@ -57,6 +58,10 @@ class SettingsWrong(HoldfastError):
 
 class NotRehearsed(HoldfastError):
     """There is no dry run of what was asked for."""
+
+
+class Misused(HoldfastError):
+    """A handle was used in another process, thread or event loop than its own, or outside its dry run."""
 
 
 class CommandFailed(HoldfastError):

@@ -118,6 +118,7 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
         Counts stay, and the log's chain stays whole. Whoever is still to be answered is refused, unless
         `cancel` says that these bookings are to be cancelled first.
         """
+        self._must_be_at_home()
         try:
             inputs.text(party, "party", empty=False)
             inputs.text(by, "by")

@@ -72,6 +72,7 @@ class RetentionCommands(Door):
         Without an age, as the policy of this org says. A booking is over when it has ended, or when what it
         is for has begun. Rows and the log stay.
         """
+        self._must_be_at_home()
         try:
             age = None
             if older_than_s is not None:

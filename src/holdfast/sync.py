@@ -6,13 +6,14 @@ Callers in any number of threads share the one lane, so they are combined into t
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from holdfast.errors import Closing
+from holdfast.errors import Closing, Misused
 from holdfast.library import Holdfast
 
 P = ParamSpec("P")
@@ -32,15 +33,26 @@ def _sync(
 class SyncHoldfast:
     """Holdfast, for threads."""
 
-    def __init__(self, hf: Holdfast, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, hf: Holdfast, loop: asyncio.AbstractEventLoop, thread: int | None) -> None:
         self.hf = hf
         self._loop = loop
+        self._thread = thread
+        self._process = os.getpid()
         self._door = threading.Lock()
         self._closed = False
         self._calls: set[Future[Any]] = set()
 
     def run(self, call: Coroutine[Any, Any, R]) -> R:
         """Run one of the library's coroutines and wait for its answer."""
+        if os.getpid() != self._process:
+            # A fork has no thread that would answer.
+            call.close()
+            raise Misused("this Holdfast was opened by another process: open it after the fork")
+        if threading.get_ident() == self._thread:
+            call.close()
+            raise Misused(
+                "this call would wait for itself: in a dry run, ask the Holdfast that it hands over"
+            )
         with self._door:
             if self._closed:
                 call.close()
@@ -147,15 +159,20 @@ def open_sync(url: str | None = None, **options: Any) -> Iterator[SyncHoldfast]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="holdfast", daemon=True)
     thread.start()
-    opened = Holdfast.open(url, **options)
+    opened, process = Holdfast.open(url, **options), os.getpid()
     try:
-        hf = SyncHoldfast(asyncio.run_coroutine_threadsafe(opened.__aenter__(), loop).result(), loop)
+        hf = SyncHoldfast(
+            asyncio.run_coroutine_threadsafe(opened.__aenter__(), loop).result(), loop, thread.ident
+        )
         try:
             yield hf
         finally:
-            hf.close()
-            asyncio.run_coroutine_threadsafe(opened.__aexit__(None, None, None), loop).result()
+            if process == os.getpid():
+                hf.close()
+                asyncio.run_coroutine_threadsafe(opened.__aexit__(None, None, None), loop).result()
     finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        # What a fork has of it are copies without a thread: there is nothing to end, and nobody to wait for.
+        if process == os.getpid():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
