@@ -16,12 +16,15 @@ from holdfast.tokens import new_secret
 DATABASE_VARIABLE: Final = "HOLDFAST_DATABASE_URL"
 """The database: `sqlite:///file.db` or `postgresql://…`."""
 SECRET_VARIABLE: Final = "HOLDFAST_SECRET"  # noqa: S105  # the name of a setting, not a secret
-"""What links, webhook secrets and CSRF tokens are made from, the same on every node; changing it ends them
-all. Unless it is set, Holdfast makes one and keeps it: beside a SQLite file, or in PostgreSQL."""
+"""What links, webhook secrets and CSRF tokens are made from, of 16 characters at least, the same on every
+node; changing it ends them all. Unless it is set, Holdfast makes one and keeps it: beside a SQLite file, or
+in PostgreSQL."""
 DEFAULT_DATABASE: Final = "sqlite:///holdfast.db"
+_ADDRESSES: Final = "sqlite:///file.db or postgresql://…"
 _YES: Final = ("1", "true", "yes")
 _NO: Final = ("0", "false", "no")
 _SECRET_NAME: Final = "links"  # noqa: S105
+_SECRET_MIN: Final = 16
 
 
 def yes_or_no(text: str) -> bool | None:
@@ -30,8 +33,18 @@ def yes_or_no(text: str) -> bool | None:
     return None if said not in (*_YES, *_NO) else said in _YES
 
 
-def database_url(given: str | None = None) -> str:
-    return given or os.environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE
+def database_url(given: object = None) -> str:
+    """The address that was given, a path for one of SQLite, else that of the environment.
+
+    Raises SettingsWrong.
+    """
+    if given is None:
+        return os.environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE
+    if isinstance(given, Path):
+        given = f"sqlite:///{given}"
+    if not isinstance(given, str) or "\x00" in given:
+        raise SettingsWrong(f"not an address of a database ({_ADDRESSES})")
+    return given
 
 
 def make_store(url: str) -> Store:
@@ -44,18 +57,32 @@ def make_store(url: str) -> Store:
 
         return PostgresStore(url)
     said = f": {scheme}" if (scheme := scheme_of(url)) else ""
-    raise SettingsWrong(f"not an address of a database{said} (sqlite:///file.db or postgresql://…)")
+    raise SettingsWrong(f"not an address of a database{said} ({_ADDRESSES})")
 
 
-async def find_secret(store: Store, url: str, given: str | None = None) -> str:
-    """The secret for links: given, from the environment, or one that Holdfast makes and keeps.
+def given_secret(given: object = None) -> str | None:
+    """The secret for links that was given, else that of the environment, if any. Raises SettingsWrong."""
+    secret = given if given is not None else os.environ.get(SECRET_VARIABLE) or None
+    if secret is None:
+        return None
+    if not isinstance(secret, str):
+        raise SettingsWrong("the secret must be text")
+    if len(secret) < _SECRET_MIN:
+        raise SettingsWrong(
+            f"{SECRET_VARIABLE} must have at least {_SECRET_MIN} characters, for who guesses it can make "
+            "every link: openssl rand -hex 32 makes a good one"
+        )
+    return secret
+
+
+async def find_secret(store: Store, url: str, given: str | None) -> str:
+    """The secret for links: the one that was given, or one that Holdfast makes and keeps.
 
     It is kept in a file beside a SQLite database, readable by its owner alone, and in the database of
     PostgreSQL, where all nodes must share it. Set HOLDFAST_SECRET to keep it out of database dumps.
     """
-    secret = given or os.environ.get(SECRET_VARIABLE)
-    if secret:
-        return secret
+    if given is not None:
+        return given
     if store.dialect == "sqlite":
         return _secret_beside(Path(path_of(url)))
     reader = store.reader()

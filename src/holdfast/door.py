@@ -19,6 +19,7 @@ from holdfast.engine import Engine
 from holdfast.errors import Misused, NotRehearsed
 from holdfast.hoarding import Source
 from holdfast.lane import Job
+from holdfast.orgs import named_org
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
 from holdfast.store.base import Store
@@ -67,12 +68,14 @@ class Door:
     @property
     def store(self) -> Store:
         """The database; without a way to write in a dry run, also for who asks another handle there."""
-        return cast(Store, _ToRead(self._store)) if self._rehearses or self._leaves_dry_run() else self._store
+        if self._rehearses or (self._dry_runs and self._leaves_dry_run()):
+            return cast(Store, _ToRead(self._store))
+        return self._store
 
     def for_org(self, org: str) -> Self:
-        """The same open database, lane and ticker, as another org sees it."""
-        view = copy(self)
-        view.org = org
+        """The same open database, lane and ticker, as another org sees it. Raises SettingsWrong."""
+        name, view = named_org(org), copy(self)
+        view.org = name
         return view
 
     @asynccontextmanager

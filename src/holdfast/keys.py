@@ -19,6 +19,7 @@ from holdfast import inputs
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
+from holdfast.orgs import checked_org
 from holdfast.shapes import optional_datetime
 from holdfast.store.base import Row, Store
 
@@ -145,16 +146,6 @@ class Keys:
         finally:
             await tx.rollback()
         return found
-
-
-def checked_org(org: object) -> str:
-    """What an org may be called."""
-    name = inputs.text(org, "org", 100)
-    if not inputs.KEY.fullmatch(name):
-        raise inputs.Bad(
-            "org", "An org has small letters, digits, - and _, and starts with one of the former."
-        )
-    return name
 
 
 def _check(org: str, role: str, name: str) -> None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from holdfast import inputs
 from holdfast.alarm import start_clock
 from holdfast.clock import Clock, SystemClock, TestClock
-from holdfast.config import database_url, find_secret, make_store
+from holdfast.config import database_url, find_secret, given_secret, make_store
 from holdfast.core import commands as c
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
-from holdfast.errors import CommandFailed, NotRehearsed, Refused, SchemaUnknown
+from holdfast.errors import CommandFailed, NotRehearsed, Refused, SchemaUnknown, SettingsWrong
 from holdfast.keeping_commands import KeepingCommands
+from holdfast.orgs import named_org
 from holdfast.origin_commands import OriginCommands
 from holdfast.overview import Overview
 from holdfast.shapes import Outcome
@@ -47,7 +49,7 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
     @asynccontextmanager
     async def open(
         cls,
-        url: str | None = None,
+        url: str | Path | None = None,
         *,
         clock: Clock | None = None,
         secret: str | None = None,
@@ -57,12 +59,16 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
     ) -> AsyncIterator[Holdfast]:
         """Open a database, an empty one is set up. With a TestClock, time moves by `advance` alone.
 
-        Without a url it is the one that HOLDFAST_DATABASE_URL names, or sqlite:///holdfast.db. Without a
-        ticker nothing happens by itself: whoever opens it calls `tick`. `migrate=False` leaves the schema
-        alone and raises SchemaUnknown if it is not of this version.
+        A TestClock starts now, or at an instant: TestClock("2030-01-01T10:00:00+02:00").
+        A path is a file of SQLite. Without a url it is the one that HOLDFAST_DATABASE_URL names, or
+        sqlite:///holdfast.db. Without a ticker nothing happens by itself: whoever opens it calls `tick`.
+        `migrate=False` leaves the schema alone and raises SchemaUnknown if it is not of this version.
         """
-        address = database_url(url)
-        store, clock = make_store(address), clock or SystemClock()
+        address, given, org = database_url(url), given_secret(secret), named_org(org)
+        clock = SystemClock() if clock is None else clock
+        if isinstance(clock, type) or not callable(getattr(clock, "now", None)):
+            raise SettingsWrong("clock must be a clock, such as SystemClock() or TestClock()")
+        store = make_store(address)
         await store.open()
         try:
             await start_clock(store, clock)
@@ -70,7 +76,7 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
                 await store.migrate(clock.now())
             elif missing := await store.pending():
                 raise SchemaUnknown(f"migrations are missing: {', '.join(missing)} (run: holdfast migrate)")
-            hf = cls(store, clock, await find_secret(store, address, secret), org)
+            hf = cls(store, clock, await find_secret(store, address, given), org)
             hf.engine.start()
             if ticker and not isinstance(clock, TestClock):
                 await hf.ticker.start()
@@ -83,7 +89,7 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
             await store.close()
 
     @staticmethod
-    def open_sync(url: str | None = None, **options: Any) -> AbstractContextManager[SyncHoldfast]:
+    def open_sync(url: str | Path | None = None, **options: Any) -> AbstractContextManager[SyncHoldfast]:
         """The same for callers without an event loop, in any number of threads."""
         from holdfast.sync import open_sync  # it is made of this class
 

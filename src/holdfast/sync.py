@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from holdfast.errors import Closing, Misused
@@ -154,7 +155,7 @@ class SyncHoldfast:
 
 
 @contextmanager
-def open_sync(url: str | None = None, **options: Any) -> Iterator[SyncHoldfast]:
+def open_sync(url: str | Path | None = None, **options: Any) -> Iterator[SyncHoldfast]:
     """Open a database for callers in threads; the options are those of `Holdfast.open`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="holdfast", daemon=True)

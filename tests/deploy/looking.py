@@ -33,7 +33,7 @@ KNOWN = {
 # What people fill in where a file asks for it.
 SAID = {
     "HOLDFAST_BASE_URL": "https://seats.example.org",
-    "HOLDFAST_SECRET": "a secret",
+    "HOLDFAST_SECRET": "a secret of the tests",
     "POSTGRES_PASSWORD": "a-password",
 }
 

@@ -317,7 +317,10 @@ async def test_a_tampered_offer_token_is_nobodys(hf: Holdfast) -> None:
 
 
 async def test_another_secret_makes_other_tokens(database_url: str) -> None:
-    async with opened(database_url) as hf, opened(database_url, secret="another") as other:
+    async with (
+        opened(database_url) as hf,
+        opened(database_url, secret="another secret of the tests") as other,
+    ):
         ann = await booked(hf)
         assert isinstance(await other.booking(ann.edit_token), Refusal)
         assert granted(await other.booking(ann.id)).id == ann.id

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from holdfast import ids, inputs, keys, tokens
+from holdfast import ids, inputs, tokens
 from holdfast.accounts import passwords
 from holdfast.accounts.passwords import Passwords
 from holdfast.clock import Clock, to_datetime
@@ -23,6 +23,7 @@ from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.keys import ADMIN, READ, STAFF
 from holdfast.once import once
+from holdfast.orgs import checked_org
 from holdfast.shapes import optional_datetime
 from holdfast.store.base import Reader, Row, Store, Transaction
 
@@ -79,7 +80,7 @@ class Members:
     ) -> Member | Refusal:
         """Add a member, and invite them."""
         try:
-            keys.checked_org(org)
+            checked_org(org)
             row = (email_of(email), inputs.text(name, "name", 100, empty=False), _role(role))
         except inputs.Bad as bad:
             return bad.refusal

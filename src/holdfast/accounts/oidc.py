@@ -27,7 +27,8 @@ from holdfast.accounts.provider import NotProven, Provided, ProviderDown, SignOn
 from holdfast.addresses import read
 from holdfast.core.model import Instant
 from holdfast.errors import SettingsWrong
-from holdfast.keys import READ, STAFF, checked_org
+from holdfast.keys import READ, STAFF
+from holdfast.orgs import checked_org
 
 if TYPE_CHECKING:
     from holdfast.http.settings import Settings

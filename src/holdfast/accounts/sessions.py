@@ -23,7 +23,7 @@ from holdfast.accounts.passwords import Passwords
 from holdfast.clock import Clock, to_datetime
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
-from holdfast.keys import checked_org
+from holdfast.orgs import checked_org
 from holdfast.store.base import Store, Transaction, writing
 
 _PREFIX: Final = "hfs_"

@@ -65,7 +65,7 @@ def restore(
     """
     from holdfast.store.sqlite.backup import restore as put_back
 
-    target = _file_of(database, there=False)
+    target = _copied(lambda: _file_of(database, there=False))
     if not backup.is_file():
         desk.fail(f"there is no file {backup}", desk.WRONG)
     aside = _aside(target.resolve()) if replace and target.exists() else None

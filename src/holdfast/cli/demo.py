@@ -138,7 +138,9 @@ async def _play(story: Story, folder: Path, *, quiet: bool) -> dict[str, Any]:
     say(hanging("  ", story.sentence, WIDTH) + "\n")
     clock = TestClock(from_datetime(story.starts_at))
     key = story.preset.replace("_", "-")
-    async with Holdfast.open(f"sqlite:///{folder / key}.db", clock=clock, secret=story.preset) as hf:
+    async with Holdfast.open(
+        f"sqlite:///{folder / key}.db", clock=clock, secret=f"the demo of {story.preset}"
+    ) as hf:
         await story.play(Stage(hf, key, say))
         log = granted(await hf.log(key, limit=1000))
         report = await verify(hf.store)

@@ -88,16 +88,15 @@ def run(database: str | None, work: Callable[[Holdfast], Awaitable[T]], *, creat
     from holdfast.errors import HoldfastError, SettingsWrong
     from holdfast.library import Holdfast
 
-    url = database_url(database)
-    if not create:
-        must_exist(url)
-
-    async def opened() -> T:
+    async def opened(url: str) -> T:
         async with Holdfast.open(url, ticker=False, migrate=create) as hf:
             return await work(hf)
 
     try:
-        return asyncio.run(opened())
+        url = database_url(database)
+        if not create:
+            must_exist(url)
+        return asyncio.run(opened(url))
     except SettingsWrong as error:
         fail(str(error), WRONG)
     except HoldfastError as error:

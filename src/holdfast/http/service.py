@@ -14,6 +14,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from copy import copy
 from typing import Any, Final, Protocol
 
 from starlette.routing import Route, Router
@@ -230,7 +231,7 @@ class Service:
         """The library as an org sees it, kept for the next time."""
         view = self._orgs.get(org)
         if view is None or view.store is not hf.store:
-            view = self._orgs[org] = hf.for_org(org)
+            view = self._orgs[org] = hf.for_org(org) if org else _of_nobody(hf)
             if len(self._orgs) > _ORGS_MAX:
                 self._orgs.popitem(last=False)
         return view
@@ -370,3 +371,10 @@ def _request_id(scope: Any) -> str:
 def _address(scope: Any) -> str:
     client = scope.get("client")
     return client[0] if client else ""
+
+
+def _of_nobody(hf: Holdfast) -> Holdfast:
+    """The library as it is to who is in no org, and so has no pools: such as before they have signed in."""
+    view = copy(hf)
+    view.org = ""
+    return view

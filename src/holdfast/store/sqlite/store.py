@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
 
-from holdfast.errors import Closing, SchemaUnknown, Unavailable
+from holdfast.errors import Closing, SchemaUnknown, SettingsWrong, Unavailable
 from holdfast.store.base import News
 from holdfast.store.queries import load_migrations
 from holdfast.store.sqlite.bulk import QUERIES
@@ -300,5 +300,14 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def path_of(url: str) -> str:
-    """The file of a `sqlite:///file.db` address."""
-    return str(Path(url.removeprefix("sqlite:///")))
+    """The file of a `sqlite:///file.db` address. Raises SettingsWrong."""
+    name = url.removeprefix("sqlite:///")
+    path = str(Path(name))
+    if not name or path == ":memory:" or path.startswith("file:"):
+        raise SettingsWrong(
+            "SQLite needs a file here, for it is opened more than once: sqlite:///file.db, or for a test "
+            "a file in a temporary folder, such as sqlite:////tmp/test.db"
+        )
+    if "?" in name:
+        raise SettingsWrong("an address of SQLite has no options behind a ?: sqlite:///file.db")
+    return path
