@@ -13,9 +13,12 @@ from functools import lru_cache
 from typing import Final, Protocol
 
 from holdfast.core.model import Instant
+from holdfast.errors import SettingsWrong
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+# In the year 9892: until then every sum of an instant and a length can be shown.
+_START_MAX: Final = 250_000_000_000_000
 
 # How far the machine's clock may be set at once; a leap beyond it is an alarm.
 LEAP: Final = 60_000
@@ -105,12 +108,15 @@ class SystemClock:
 
 
 class TestClock:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until it is moved.
+
+    It starts now, or at an aware datetime, at text of one in ISO 8601, or at milliseconds since 1970.
+    """
 
     __test__ = False
 
-    def __init__(self, start: Instant | None = None) -> None:
-        self._now = time.time_ns() // 1_000_000 if start is None else start
+    def __init__(self, start: datetime | Instant | str | None = None) -> None:
+        self._now = _wall() if start is None else _start_of(start)
 
     def now(self) -> Instant:
         return self._now
@@ -121,6 +127,22 @@ class TestClock:
     def restart(self, instant: Instant) -> None:
         """Begin again at an instant, even an earlier one: for a test that shares a database with the last."""
         self._now = instant
+
+
+def _start_of(start: object) -> Instant:
+    """Where a clock starts. Raises SettingsWrong."""
+    try:
+        at: object = datetime.fromisoformat(start) if isinstance(start, str) else start
+        if isinstance(at, datetime):
+            at = from_datetime(at)
+    except (ValueError, OverflowError):
+        at = None
+    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= _START_MAX:
+        raise SettingsWrong(
+            "a TestClock starts at a datetime with a time zone, at text such as 2030-01-01T10:00:00+02:00, "
+            "or at milliseconds since 1970"
+        )
+    return at
 
 
 class DemoClock(TestClock):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from holdfast import Holdfast, granted
+from holdfast import Holdfast, TestClock, granted
 from holdfast import clock as clocks
 from holdfast import ticker as tickers
-from holdfast.clock import BELIEVED_AFTER, LEAP, SystemClock, TestClock
+from holdfast.clock import BELIEVED_AFTER, LEAP, SystemClock
+from holdfast.errors import SettingsWrong
 from tests.database import SECRET
 from tests.patience import until
 
@@ -261,3 +264,41 @@ def test_a_clock_that_is_not_ahead_keeps_its_time(off: int) -> None:
     clock = machine.clock()
     clock.start_no_later_than(machine.set_by + machine.steady - off)
     assert (clock.now(), clock.ahead_s) == (machine.set_by + machine.steady, 0)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        datetime(2030, 1, 1, tzinfo=UTC),
+        datetime(2030, 1, 1, 2, tzinfo=ZoneInfo("Europe/Helsinki")),
+        "2030-01-01T02:00:00+02:00",
+        "2030-01-01T00:00Z",
+        1_893_456_000_000,
+    ],
+)
+async def test_a_test_clock_starts_where_advance_could_go(sqlite_url: str, start: Any) -> None:
+    async with Holdfast.open(sqlite_url, clock=TestClock(start), secret=SECRET) as hf:
+        assert hf.clock.now() == 1_893_456_000_000
+        assert await hf.advance(to="2030-01-01T00:00:01Z") is None
+        assert hf.clock.now() == 1_893_456_001_000
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        datetime(2030, 1, 1),  # noqa: DTZ001  # that is the fault
+        datetime(1900, 1, 1, tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+        "2030-01-01T00:00:00",
+        "tomorrow",
+        "",
+        -1,
+        2**53,
+        True,
+        1.5e12,
+        timedelta(1),
+    ],
+)
+def test_a_test_clock_that_starts_nowhere_is_refused(start: Any) -> None:
+    with pytest.raises(SettingsWrong, match="with a time zone"):
+        TestClock(start)
