@@ -256,7 +256,7 @@ def _closed(known: _Known, event: e.Closed, by: str) -> Told:
         "pool_closed": "The line was closed.",
         "pool_cancelled": "It was called off.",
         "pool_started": "It has started, so the line was closed.",
-        "demoted": "There was less room, and you were in line already.",
+        "demoted": "There was less room, and no place in line to go to: your booking ended.",
     }
     return "closed", event.why, because.get(event.why, f"It was closed: {event.why}.")
 

@@ -8,6 +8,7 @@ from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core.model import CLOSED, CONFIRMED, HELD, OFFERED, WAITING, Party, Quota, Wants
 from holdfast.core.policy import PRESETS
+from holdfast.core.refusals import Refusal
 from tests.core.history import MINUTE, START
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait
 
@@ -103,6 +104,21 @@ def test_a_pool_with_people_in_line_cannot_do_without_one() -> None:
     assert world.refused(c.ChangePool({"policy": PRESETS["checkout"]})) == "invalid"
     world.do(c.Cancel(2), c.ChangePool({"policy": PRESETS["checkout"]}))
     assert world.view.pool.policy.promotion is None
+
+
+def test_who_asks_for_less_room_is_told_what_becomes_of_those_who_lose_their_place() -> None:
+    ends, waits = "to end their bookings: there is no line to go to", "to put them back in line"
+    begun = {"starts_at": START}
+    for preset, changes, then in (
+        ("checkout", {}, ends),
+        ("class_waitlist", {}, waits),
+        ("class_waitlist", begun, ends),
+    ):
+        world = one_seat(preset).do(c.Book(ANN))
+        assert world.refused(c.ChangePool(changes, sizes={"main": 0})) == "would_demote"
+        refusal = world.decisions[-1].answer
+        assert isinstance(refusal, Refusal)
+        assert refusal.sentence == f"1 would lose their place. Say allow_demotion {then}."
 
 
 def test_where_there_is_no_line_a_smaller_pool_ends_a_booking_and_says_so() -> None:

@@ -187,6 +187,16 @@ close
     assert codes(text, "Dan") == ["joined", "moved", "closed pool_closed"]
 
 
+def test_a_seat_that_is_lost_where_there_is_no_place_in_line_is_explained() -> None:
+    text = """\
+pool checkout main=2 preset=checkout
+book Ann, Bea
+confirm Ann, Bea
+size main=1 demote
+"""
+    assert told(text, "Bea")[-1] == "There was less room, and no place in line to go to: your booking ended."
+
+
 def test_a_part_is_explained_on_both_sides() -> None:
     text = """\
 pool class main=2 preset=class_waitlist

@@ -209,7 +209,7 @@ def _closed(n: Narrator, facts: Facts, by: str) -> Told:
         "pool_closed": "the pool is closed",
         "pool_cancelled": "the pool is cancelled",
         "pool_started": "it has started",
-        "demoted": "there is less room, and no second place in line",
+        "demoted": "there is less room, and no place in line to go to",
     }
     return Told(
         f"the booking of {n.who(facts)} ends: {because.get(facts['why'], clean(facts['why']))}", "bad"

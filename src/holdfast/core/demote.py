@@ -1,18 +1,23 @@
 """Less room than is taken: who goes, and where to.
 
 Law: seats that were set aside go first, then offers, which are nobody's seat yet, then the latest to arrive.
-Who loses its seat goes to the head of the line.
+Who loses its seat goes to the head of the line; where there is none, its booking ends.
 """
 
 from __future__ import annotations
 
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.model import KEEPS_PLACE, OFFERED, TAKES_ROOM, WAITING, Booking, Pool
+from holdfast.core.model import KEEPS_PLACE, OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Pool
 from holdfast.core.obey import signup_ends
 from holdfast.core.openings import take_aside
 from holdfast.core.view import View
 from holdfast.core.work import Work
+
+
+def has_line(pool: Pool, now: Instant) -> bool:
+    """Whether there is a line that who loses its seat can go to."""
+    return pool.policy.promotion is not None and pool.over(now) is None
 
 
 def losers(view: View, pool: Pool) -> list[Booking]:
@@ -72,11 +77,10 @@ def demote(work: Work, booking: Booking, pool: Pool) -> None:
     What it waits for, and whether it can, is by the rules of the pool as it is about to be.
     """
     view = work.view
-    has_line = pool.policy.promotion is not None and pool.over(work.now) is None
     others = [other for other in view.of_party(booking.party.id) if other.number != booking.number]
     in_line = [other for other in others if other.state in KEEPS_PLACE]
     rest = next((o for o in in_line if o.number == booking.split_from and o.state == WAITING), None)
-    if rest is None and (in_line or not has_line):
+    if rest is None and (in_line or not has_line(pool, work.now)):
         # One place in line is all a party may have, and this party has one; or there is no line to go to.
         work.emit(e.Closed(work.now, booking.number, "demoted"))
         work.tell("demoted", booking.number, position=None, units=list(booking.units))

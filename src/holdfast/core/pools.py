@@ -12,7 +12,7 @@ from typing import Any, Final
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core.conditions import problem as condition_problem
-from holdfast.core.demote import cut_aside, demote, losers
+from holdfast.core.demote import cut_aside, demote, has_line, losers
 from holdfast.core.model import LIVE, Pool, Quota
 from holdfast.core.policy import Policy, amended
 from holdfast.core.refusals import Refusal, invalid, is_whole, unknown
@@ -44,7 +44,9 @@ def change_pool(work: Work, command: c.ChangePool) -> Done | Refusal:
     going = losers(view, pool)
     if going and not command.allow_demotion:
         facts = {"bookings": [booking.number for booking in going[:NAMED_MAX]], "count": len(going)}
-        sentence = f"{len(going)} would lose their place. Say allow_demotion to put them first in line."
+        ends = "end their bookings: there is no line to go to"
+        then = "put them back in line" if has_line(pool, work.now) else ends
+        sentence = f"{len(going)} would lose their place. Say allow_demotion to {then}."
         return Refusal("would_demote", sentence, "allow_demotion", facts)
     # The last of them goes first, so that among the demoted the order of arrival stays.
     for booking in going:
