@@ -272,7 +272,7 @@ def wants(value: Wants | Mapping[str, Any] | None) -> Wants | None:
         known = _fields(value, "wants", {"attributes", "from_at", "until_at"})
         at = {name: instant(known.get(name), f"wants.{name}") for name in ("from_at", "until_at")}
         condition = known.get("attributes")
-    if condition is not None and (found := condition_problem(condition)):
+    if condition is not None and (found := condition_problem(condition, of_unit=True)):
         raise Bad("wants.attributes", f"In wants: {found}.")
     return Wants(None if condition is None else mapping(condition, "wants.attributes"), **at)
 

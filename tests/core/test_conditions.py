@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
+from holdfast import inputs
+from holdfast.core import commands as c
 from holdfast.core.conditions import DEPTH_MAX, SIZE_MAX, matches, problem
+from holdfast.core.model import Wants
+from holdfast.core.refusals import Refusal
+from tests.core.world import ANN, two_units
 
 ABOUT = {
     "credits": 90,
@@ -155,3 +160,29 @@ def test_conditions_may_nest_as_deep_as_is_said() -> None:
 def test_not_a_number_is_never_more_or_less() -> None:
     for comparison in ("at_least", "at_most", "more_than", "less_than"):
         assert not matches({"attribute": "x", comparison: 1}, (), {"x": float("nan")})
+
+
+TAGGED: list[dict[str, Any]] = [
+    {"tag": "x"},
+    {"not": {"tag": "x"}},
+    {"all": [{"attribute": "row", "is": 1}, {"any": [{"tag": "x"}]}]},
+]
+
+
+@pytest.mark.parametrize("condition", TAGGED)
+def test_a_unit_has_no_tags_so_nobody_can_want_one_by_them(condition: dict[str, Any]) -> None:
+    """Who did was never offered anything."""
+    world = two_units()
+    assert problem(condition) is None
+    assert world.refused(c.Book(ANN, wants=Wants(condition))) == "invalid"
+    refusal = world.decisions[-1].answer
+    assert isinstance(refusal, Refusal)
+    assert (refusal.field, refusal.sentence) == ("wants.attributes", "In wants: a unit has no tags.")
+    refused = inputs_of(condition)
+    assert (refused.field, refused.sentence) == (refusal.field, refusal.sentence)
+
+
+def inputs_of(condition: dict[str, Any]) -> Refusal:
+    with pytest.raises(inputs.Bad) as bad:
+        inputs.wants({"attributes": condition})
+    return bad.value.refusal

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from holdfast import Holdfast, granted
+from holdfast import Holdfast, Refusal, granted
 from holdfast.store import loader
 from tests.database import ask, opened
 from tests.engine.looking import look, wrong
@@ -96,3 +96,24 @@ async def test_control_one_who_does_not_look_at_offers_takes_a_place_that_is_kep
     async with opened(database_url) as hf:
         await moved_before_one_with_an_offer(hf)
     assert any("share a place" in str(finding) for finding in (await verified(database_url)).findings)
+
+
+async def test_why_nobody_can_be_moved_behind_a_booking_is_said_with_its_reference(
+    database_url: str,
+) -> None:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": 1}))
+        ann, bea, cyd = [granted(await hf.book("class", who)) for who in ("ann", "bea", "cyd")]
+        refused = await hf.move(bea.reference, after=bea.reference)
+        assert isinstance(refused, Refusal)
+        assert (
+            refused.sentence == f"There is no place behind {bea.reference}: it is the very booking to move."
+        )
+        refused = await hf.move(bea.id, after=ann.id)
+        assert isinstance(refused, Refusal)
+        assert refused.sentence == f"There is no place behind {ann.reference}: it is held, and not in line."
+        granted(await hf.cancel(cyd.id))
+        refused = await hf.move(bea.id, after=cyd.id)
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("unknown", "booking")
+        assert f"{cyd.reference}: it is cancelled, and not in line" in refused.sentence

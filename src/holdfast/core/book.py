@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
+from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.fill import fill, line_could_use, promote
 from holdfast.core.model import (
     HELD,
@@ -99,10 +100,8 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
         return invalid("if_full", "if_full must be refuse or wait.")
     if if_full == "wait" and policy.promotion is None:
         return invalid("if_full", "This pool has no line to wait in.")
-    if wants is not None and not quota.by_units:
-        return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
-    if wants is not None and _never(wants):
-        return invalid("wants.until_at", "until_at must not be before from_at.")
+    if wants is not None and (refused := _wrong_wants(wants, quota)):
+        return refused
     if not command.units:
         return None
     if not quota.by_units:
@@ -117,6 +116,16 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     return None
 
 
+def _wrong_wants(wants: Wants, quota: Quota) -> Refusal | None:
+    if not quota.by_units:
+        return invalid("wants", "Only a quota made of units can be wanted by attributes or time.")
+    if wants.attributes is not None and (found := condition_problem(wants.attributes, of_unit=True)):
+        return invalid("wants.attributes", f"In wants: {found}.")
+    if wants.from_at is not None and wants.until_at is not None and wants.until_at < wants.from_at:
+        return invalid("wants.until_at", "until_at must not be before from_at.")
+    return None
+
+
 def _wrong_opening(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     if command.opening is None:
         return None
@@ -126,10 +135,6 @@ def _wrong_opening(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     if command.units and command.units != (opening.unit,):
         return invalid("units", f"What came back is {opening.unit!r}.")
     return None
-
-
-def _never(wants: Wants) -> bool:
-    return wants.from_at is not None and wants.until_at is not None and wants.until_at < wants.from_at
 
 
 def not_open_to(pool: Pool, by: str, now: Instant) -> Refusal | None:

@@ -22,8 +22,8 @@ SIZE_MAX: Final = 200
 Condition = Mapping[str, Any]
 
 
-def problem(condition: object, depth: int = 1) -> str | None:
-    """What is wrong with a condition, in words; None if nothing is."""
+def problem(condition: object, depth: int = 1, *, of_unit: bool = False) -> str | None:
+    """What is wrong with a condition, of a party or of a unit, in words; None if nothing is."""
     if not isinstance(condition, Mapping):
         return "a condition is an object"
     if depth > DEPTH_MAX:
@@ -33,10 +33,12 @@ def problem(condition: object, depth: int = 1) -> str | None:
         (parts,) = condition.values()
         if not isinstance(parts, list | tuple) or not 0 < len(parts) <= SIZE_MAX:
             return f"all and any take a list of 1 to {SIZE_MAX} conditions"
-        return next((found for part in parts if (found := problem(part, depth + 1))), None)
+        return next((found for part in parts if (found := problem(part, depth + 1, of_unit=of_unit))), None)
     if keys == {"not"}:
-        return problem(condition["not"], depth + 1)
+        return problem(condition["not"], depth + 1, of_unit=of_unit)
     if keys == {"tag"}:
+        if of_unit:
+            return "a unit has no tags"
         return None if isinstance(condition["tag"], str) else "a tag is text"
     if "attribute" in keys and len(keys) == 2:
         return _comparison_problem(condition)

@@ -62,7 +62,7 @@ def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
         return invalid("to", "to must be front, back or after.")
     other = view.bookings.get(command.after or 0)
     if command.to == "after" and (other is None or other.state != WAITING or other.number == booking.number):
-        return unknown("booking", command.after)
+        return _no_place_behind(command.after, other, booking)
     arrival = view.arrivals + 1
     if command.to == "front":
         place = line.place_at_front(view)
@@ -78,6 +78,14 @@ def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
     now_at = line.position(view, place) - (booking.place < place)
     work.emit(e.Moved(work.now, booking.number, place, arrival, now_at, was, command.why))
     return Done(booking.number)
+
+
+def _no_place_behind(number: int | None, other: Booking | None, booking: Booking) -> Refusal:
+    if other is None:
+        return unknown("booking", number)
+    is_itself = other.number == booking.number
+    why = "it is the very booking to move" if is_itself else f"it is {other.state}, and not in line"
+    return Refusal("unknown", f"There is no place behind {other.reference}: {why}.", "booking")
 
 
 def place_behind(work: Work, other: Booking) -> int:
