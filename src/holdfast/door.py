@@ -9,7 +9,7 @@ from copy import copy
 from threading import get_ident
 from typing import Any, Final, Self, TypeVar, cast
 
-from holdfast import ids, inputs, tokens
+from holdfast import command_words, ids, inputs, tokens
 from holdfast.answers import Answer, digest_of
 from holdfast.clock import Clock
 from holdfast.core import commands as c
@@ -130,7 +130,7 @@ class Door:
         if self._dry_runs or self._thread != get_ident():
             self._must_be_at_home()
         try:
-            inputs.said(command)
+            command_words.said(command)
             if key is not None:
                 inputs.text(key, "idempotency_key", 255, empty=False)
         except inputs.Bad as bad:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from operator import is_, itemgetter
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from holdfast import local_times, questions
 from holdfast.clock import from_datetime
-from holdfast.core import commands as c
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
@@ -101,43 +98,6 @@ def length_s(value: object, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10**9:
         raise Bad(field, f"{field} must be a number of seconds from 0 to {10**9}.")
     return value
-
-
-# What callers put into commands in their own words, as flags, and as numbers with the least each can be.
-_TEXTS: Final = ("by", "why")
-_FLAGS: Final = ("confirmed", "allow_demotion")
-_WORDS: Final = ("quota", "if_full", "label", "action", "to")
-_NUMBERS: Final = {"quantity": 1, "opening": 0, "steps": 0}
-_ABSENT: Final = object()
-
-
-def said(command: c.Command) -> None:
-    """Check the words, numbers and flags of a command, whichever of them it has."""
-    names, values_of, defaults = _checked(type(command).__name__)
-    values = values_of(command)
-    if all(map(is_, values, defaults)):
-        # None was said at all, as mostly.
-        return
-    for name, value, default in zip(names, values, defaults, strict=True):
-        if value is default:
-            continue
-        if name in _FLAGS:
-            flag(value, name)
-        elif name in _NUMBERS:
-            whole(value, name, _NUMBERS[name])
-        else:
-            text(value, name)
-
-
-@cache
-def _checked(name: str) -> tuple[Sequence[str], Callable[[c.Command], Sequence[Any]], Sequence[object]]:
-    """Which fields of a command are checked, how to get them, and what is there if they were not said."""
-    kind = getattr(c, name)
-    known = (*_TEXTS, *_FLAGS, *_WORDS, *_NUMBERS)
-    names = [name for name in kind._fields if name in known]
-    at = [kind._fields.index(name) for name in names]
-    values_of = itemgetter(*at) if len(at) > 1 else lambda command: [command[it] for it in at]
-    return names, values_of, [kind._field_defaults.get(name, _ABSENT) for name in names]
 
 
 def instant(value: object, field: str) -> Instant | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast import inputs
+from holdfast import command_words, inputs
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
 from holdfast.keeping import erasure, exports, imports, persons
@@ -121,7 +121,7 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
         self._must_be_at_home()
         try:
             inputs.text(party, "party", empty=False)
-            inputs.text(by, "by")
+            command_words.who(by)
             inputs.flag(cancel, "cancel")
             dry_run = inputs.flag(dry_run, "dry_run") or self._rehearses
         except inputs.Bad as bad:

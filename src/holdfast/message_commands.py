@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast import ids, inputs, records
+from holdfast import command_words, ids, inputs, records
 from holdfast.clock import to_datetime
 from holdfast.contacts import is_email, is_phone
 from holdfast.core.refusals import Refusal, invalid, unknown
@@ -75,7 +75,7 @@ class MessageCommands(WebhookCommands):
         from holdfast.messages.notice import key_of
 
         try:
-            inputs.text(by, "by")
+            command_words.who(by)
         except inputs.Bad as bad:
             return bad.refusal
         known, place = await self.message(message), key_of(message)
@@ -152,7 +152,7 @@ class MessageCommands(WebhookCommands):
             return found
         try:
             inputs.text(text, "text", 5_000, empty=False)
-            inputs.text(by, "by")
+            command_words.who(by)
         except inputs.Bad as bad:
             return bad.refusal
         now = self.clock.now()

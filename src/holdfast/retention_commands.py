@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from holdfast import inputs
+from holdfast import command_words, inputs
 from holdfast.clock import to_datetime
 from holdfast.core.model import Instant
 from holdfast.core.refusals import Refusal
@@ -55,7 +55,7 @@ class RetentionCommands(Door):
             for days, field in ((people_days, "people_days"), (messages_days, "messages_days")):
                 if days is not None:
                     inputs.whole(days, field, 1, DAYS_MAX)
-            inputs.text(by, "by")
+            command_words.who(by)
         except inputs.Bad as bad:
             return bad.refusal
         tx = await self.store.begin(beside=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from holdfast import ids, inputs
+from holdfast import command_words, ids, inputs
 from holdfast.answers import digest_of
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
@@ -45,7 +45,7 @@ class StaffCommands(Door):
                     "key", "A key has small letters, digits, - and _, and starts with one of the former."
                 )
             made, listed = inputs.pool_fields({**fields, "quotas": quotas}, with_policy=False)
-            inputs.text(by, "by")
+            command_words.who(by)
             if preset is not None:
                 inputs.text(preset, "preset")
             rules = policies.make(preset, inputs.mapping(policy or {}, "policy"))

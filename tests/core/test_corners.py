@@ -106,6 +106,12 @@ def test_a_pool_with_people_in_line_cannot_do_without_one() -> None:
     assert world.view.pool.policy.promotion is None
 
 
+def test_a_name_that_begins_like_staff_is_not_staff() -> None:
+    world = one_seat().do(c.ChangePool({"opens_at": START + MINUTE}))
+    assert world.refused(c.Book(ANN, by="staffan")) == "not_open_yet"
+    assert world.do(c.Book(ANN, by="staff:an")).states() == {"Ann": HELD}
+
+
 def test_who_asks_for_less_room_is_told_what_becomes_of_those_who_lose_their_place() -> None:
     ends, waits = "to end their bookings: there is no line to go to", "to put them back in line"
     begun = {"starts_at": START}

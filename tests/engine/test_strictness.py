@@ -271,3 +271,32 @@ async def test_a_test_clock_is_not_moved_back(database_url: str) -> None:
         assert (refused.code, refused.field) == ("invalid", "to")
         assert await hf.advance(now) is None
         assert hf.clock.now() == now
+
+
+@pytest.mark.parametrize("by", ["", "Staff", "admin", "rule", "clock", "outbox", "staff:", " staff", 5, None])
+async def test_who_asks_is_the_party_or_staff_and_nobody_else(hf: Holdfast, by: Any) -> None:
+    """Whoever else was named counted as not staff, and stood so in the log."""
+    ann = granted(await hf.book("p", "ann")).id
+    asked: list[Any] = [
+        hf.book("p", "bea", by=by),
+        hf.confirm(ann, by=by),
+        hf.cancel(ann, by=by),
+        hf.change_booking(ann, name="Ann", by=by),
+        hf.create_pool("q", quotas={"m": 1}, by=by),
+        hf.change_pool("p", title="x", by=by),
+        hf.fill("p", by=by),
+        hf.erase_person("ann", cancel=True, by=by),
+        hf.set_retention(people_days=30, messages_days=30, by=by),
+        hf.set_template("offer", "en", "subject", "A seat", by=by),
+        hf.dismiss("m1", by=by),
+    ]
+    for call in asked:
+        refused = await call
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("invalid", "by")
+        assert refused.sentence == "by must be party, staff or staff:NAME."
+    refused = await hf.import_csv("p", "party_id\nbea\n", by=by)
+    assert isinstance(refused, Refusal) or refused.errors[0].field == "by"
+    assert len(granted(await hf.log("p"))) == 2
+    for good in ("party", "staff", "staff:Olga", "staff:desk 2"):
+        assert granted(await hf.cancel(granted(await hf.book("p", "cyd", by=good)).id, by=good))
