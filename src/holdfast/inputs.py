@@ -25,7 +25,7 @@ from holdfast.core.model import (
     Wants,
 )
 from holdfast.core.policy import Policy
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, in_short
 from holdfast.policy_document import as_document
 
 TEXT_MAX: Final = 10_000
@@ -310,7 +310,7 @@ def pool_fields(
         elif name == "policy" and with_policy:
             made[name] = mapping(as_document(value) if isinstance(value, Policy) else value, "policy")
         else:
-            raise Bad(name, f"A pool has no field {name!r}.")
+            raise Bad(name, f"A pool has no field {in_short(name)}.")
     return made, listed
 
 
@@ -352,7 +352,7 @@ def _fields(value: object, where: str, allowed: set[str]) -> Mapping[str, Any]:
         raise Bad(where, f"{where} must be an object.")
     for name in value:
         if name not in allowed:
-            raise Bad(f"{where}.{name}", f"There is no field {name!r} here.")
+            raise Bad(f"{where}.{name}", f"There is no field {in_short(name)} here.")
     return value
 
 

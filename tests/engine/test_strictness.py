@@ -300,3 +300,41 @@ async def test_who_asks_is_the_party_or_staff_and_nobody_else(hf: Holdfast, by: 
     assert len(granted(await hf.log("p"))) == 2
     for good in ("party", "staff", "staff:Olga", "staff:desk 2"):
         assert granted(await hf.cancel(granted(await hf.book("p", "cyd", by=good)).id, by=good))
+
+
+async def test_a_booking_is_named_by_text_and_what_is_none_is_not_repeated(hf: Holdfast) -> None:
+    """A booking given in place of its id stood in the sentence, with its contacts and its edit token."""
+    ann = granted(await hf.book("p", {"id": "ann", "name": "Ann", "contacts": {"email": "ann@example.org"}}))
+    thing: Any = ann
+    for asked in (
+        hf.confirm(thing),
+        hf.cancel(thing),
+        hf.decline(thing),
+        hf.extend(thing, 60),
+        hf.change_booking(thing, name="Bea"),
+        hf.move(thing),
+        hf.move(ann.id, after=thing),
+        hf.put_back(thing),
+        hf.offer(thing),
+        hf.booking(thing),
+        hf.position(thing),
+        hf.explain(thing),
+    ):
+        refused = await asked
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("unknown", "booking")
+        assert refused.sentence == "There is no booking of the kind Booking here."
+    refused = await hf.book(thing, "bea")
+    assert isinstance(refused, Refusal)
+    assert refused.sentence == "There is no pool of the kind Booking here."
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, 10**10_000, -(10**10_000)], ids=["long", "large", "small"])
+async def test_a_sentence_repeats_no_more_of_a_name_than_can_be_read(hf: Holdfast, name: Any) -> None:
+    asked: list[Any] = [hf.pool(name), hf.book("p", "ann", quota=name), hf.book(name, "ann")]
+    asked += [hf.booking(name), hf.export_person(name), hf.message(name), hf.webhook(name)]
+    asked += [hf.book("p", {"id": "ann", "y" * 9_999: 1})]
+    for call in asked:
+        refused = await call
+        assert isinstance(refused, Refusal)
+        assert len(refused.sentence) < 200

@@ -39,6 +39,9 @@ CODES: Final[Mapping[str, int]] = {
 }
 
 
+SHOWN_MAX: Final = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """No, because of `code`. `field` names the input at fault; `facts` say what helps next."""
@@ -58,7 +61,14 @@ def invalid(field: str, sentence: str) -> Refusal:
 
 
 def unknown(what: str, name: object) -> Refusal:
-    return Refusal("unknown", f"There is no {what} {name!r} here.", what)
+    return Refusal("unknown", f"There is no {what} {in_short(name)} here.", what)
+
+
+def in_short(name: object) -> str:
+    """A name as a sentence may repeat it: it may be long, or something that has secrets in it."""
+    if isinstance(name, str):
+        return repr(name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}…")
+    return repr(name) if is_whole(name, 2**63, -(2**63)) else f"of the kind {type(name).__name__}"
 
 
 def not_possible(booking: int, state: str, what: str) -> Refusal:
