@@ -86,12 +86,17 @@ def outcome_of(view: View, decision: Decision) -> Outcome:
         for m in decision.messages
     )
     refused = decision.answer if isinstance(decision.answer, Refusal) else None
-    answer = None
-    if refused is not None:
-        shape = refusal_shape(refused, view.pool)
-        answer = {"refused": shape.code, "sentence": shape.sentence, "facts": dict(shape.facts)}
-        answer |= {"field": shape.field} if shape.field else {}
-    return Outcome(events, messages, answer)
+    return Outcome(events, messages, _no(refusal_shape(refused, view.pool)) if refused is not None else None)
+
+
+def rehearsed(kept: Answer) -> Outcome:
+    """What a request would do that was answered before: nothing, or be refused as it was then."""
+    return Outcome((), (), _no(kept) if isinstance(kept, Refusal) else None)
+
+
+def _no(shape: Refusal) -> dict[str, Any]:
+    said = {"refused": shape.code, "sentence": shape.sentence, "facts": dict(shape.facts)}
+    return said | ({"field": shape.field} if shape.field else {})
 
 
 def _fields(event: Any) -> dict[str, Any]:

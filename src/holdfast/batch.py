@@ -22,6 +22,7 @@ from holdfast.answers import (
     handed_over,
     of_party,
     outcome_of,
+    rehearsed,
 )
 from holdfast.clock import Clock
 from holdfast.core import commands as c
@@ -247,10 +248,11 @@ class Batch:
         if kept is None:
             return False
         digest, answer = kept
-        if digest == job.digest and answer is not None:
-            self.answers.append((job, handed_over(answer, job.command, self._secret)))
-        else:
-            self.answers.append((job, idempotency_mismatch()))
+        if digest != job.digest or answer is None:
+            answer = idempotency_mismatch()
+        elif not job.dry_run:
+            answer = handed_over(answer, job.command, self._secret)
+        self.answers.append((job, rehearsed(answer) if job.dry_run else answer))
         return True
 
     def _keep(self, job: Job, answer: Answer) -> None:

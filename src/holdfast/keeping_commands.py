@@ -70,7 +70,10 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
         # Each row has a key of its own; this one says which file they are of.
         key, digest = None if dry_run else idempotency_key, hashlib.sha256(text.encode(errors="replace"))
         said = ("import_csv", pool_id, digest.hexdigest())
-        kept = await keep(self.store, self.org, key, said, self.clock.now(), "import")
+        if dry_run:
+            kept = await answered(self.store, self.org, idempotency_key, said)
+        else:
+            kept = await keep(self.store, self.org, key, said, self.clock.now(), "import")
         if isinstance(kept, Refusal):
             return kept
         done: list[RowDone] = []
@@ -126,13 +129,15 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
             dry_run = inputs.flag(dry_run, "dry_run") or self._rehearses
         except inputs.Bad as bad:
             return bad.refusal
-        key, said = None if dry_run else idempotency_key, ("erase_person", party, cancel)
-        before = await answered(self.store, self.org, key, said)
+        said = ("erase_person", party, cancel)
+        before = await answered(self.store, self.org, idempotency_key, said)
+        if isinstance(before, Refusal):
+            return before
         if before is not None:
-            return before if isinstance(before, Refusal) else msgspec.json.decode(before, type=Erasure)
+            return msgspec.structs.replace(msgspec.json.decode(before, type=Erasure), dry_run=dry_run)
         answer = await self._erase(party, cancel, dry_run, by)
-        if isinstance(answer, Erasure):
-            await keep(self.store, self.org, key, said, self.clock.now(), rows.text(answer))
+        if isinstance(answer, Erasure) and not dry_run:
+            await keep(self.store, self.org, idempotency_key, said, self.clock.now(), rows.text(answer))
         return answer
 
     async def _erase(self, party: str, cancel: bool, dry_run: bool, by: str) -> Erasure | Refusal:

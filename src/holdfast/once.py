@@ -26,11 +26,8 @@ Work = Callable[[Transaction], Awaitable[str | Refusal]]
 
 async def once(store: Store, org: str, key: str | None, said: Any, now: Instant, work: Work) -> str | Refusal:
     """Do the work in a transaction, unless this key was there before; the name that it answered."""
-    try:
-        if key is not None:
-            inputs.text(key, "idempotency_key", 255, empty=False)
-    except inputs.Bad as bad:
-        return bad.refusal
+    if refused := _wrong(key):
+        return refused
     request = (org, key, _digest(said))
     try:
         return await _done(store, request, now, work)
@@ -61,7 +58,16 @@ async def _done(
 
 async def answered(store: Store, org: str, key: str | None, said: Any) -> str | Refusal | None:
     """What this key was answered before, for work that cannot be done inside a transaction."""
-    return await _before(store.reader(), (org, key, _digest(said)))
+    return _wrong(key) or await _before(store.reader(), (org, key, _digest(said)))
+
+
+def _wrong(key: str | None) -> Refusal | None:
+    try:
+        if key is not None:
+            inputs.text(key, "idempotency_key", 255, empty=False)
+    except inputs.Bad as bad:
+        return bad.refusal
+    return None
 
 
 async def keep(

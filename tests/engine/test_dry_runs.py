@@ -132,15 +132,71 @@ async def test_a_booking_can_be_tried_first(hf: Holdfast, database_url: str, qua
         before = await dump(database_url)
 
 
-async def test_a_dry_run_neither_uses_nor_asks_an_idempotency_key(hf: Holdfast, database_url: str) -> None:
+async def test_a_dry_run_uses_up_no_idempotency_key(hf: Holdfast, database_url: str) -> None:
     before = await dump(database_url)
-    dry = granted(await hf.dry_run(lambda dry: dry.book("class", "gus", idempotency_key="once")))
-    assert isinstance(dry, Outcome)
+    for who in ("gus", "hal"):
+        dry = granted(await hf.dry_run(partial(booking_once, who=who)))
+        assert (isinstance(dry, Outcome), dry.answer) == (True, None)
+        assert dry.events
     assert await dump(database_url) == before
-    booked = granted(await hf.book("class", "gus", idempotency_key="once"))
-    assert isinstance(booked, Booking)
-    again = await hf.dry_run(lambda dry: dry.book("class", "hal", idempotency_key="once"))
-    assert isinstance(again, Outcome)
+    assert isinstance(granted(await booking_once(hf, "gus")), Booking)
+
+
+async def test_a_dry_run_says_what_a_key_that_was_used_would_be_answered(
+    hf: Holdfast, database_url: str
+) -> None:
+    granted(await booking_once(hf, "gus"))
+    refused = await hf.book("class", "gus", 9, quota="none", idempotency_key="refused")
+    assert isinstance(refused, Refusal)
+    granted(await hf.create_pool("made", quotas={"main": 1}, idempotency_key="made"))
+    granted(await hf.change_pool("event", title="Event", idempotency_key="changed"))
+    before = await dump(database_url)
+
+    again = granted(await hf.dry_run(partial(booking_once, who="gus")))
+    assert again == Outcome((), ()), "it was done before, and nothing would happen"
+    other = granted(await hf.dry_run(partial(booking_once, who="hal")))
+    assert (other.events, other.messages) == ((), ())
+    assert other.answer is not None
+    assert (other.answer["refused"], other.answer["field"]) == ("idempotency_mismatch", "idempotency_key")
+    kept = granted(
+        await hf.dry_run(lambda dry: dry.book("class", "gus", 9, quota="none", idempotency_key="refused"))
+    )
+    assert kept.answer is not None
+    assert (kept.answer["refused"], kept.answer["sentence"]) == (refused.code, refused.sentence)
+    made = await hf.dry_run(lambda dry: dry.create_pool("made", quotas={"main": 1}, idempotency_key="made"))
+    assert made == Outcome((), ())
+    changed = await hf.change_pool("event", title="Party", idempotency_key="changed", dry_run=True)
+    assert isinstance(changed, Outcome)
+    assert (changed.answer or {})["refused"] == "idempotency_mismatch"
+    assert await dump(database_url) == before
+
+
+async def booking_once(hf: Holdfast, who: str) -> Booking | Refusal:
+    return await hf.book("class", who, idempotency_key="once")
+
+
+async def test_a_dry_run_of_keeping_asks_the_key_too(hf: Holdfast, database_url: str) -> None:
+    granted(await hf.erase_person("ann", cancel=True, idempotency_key="gone"))
+    granted(await hf.import_csv("event", "party_id,quota\nivy,a\n", idempotency_key="file"))
+    before = await dump(database_url)
+    again = granted(await hf.erase_person("ann", cancel=True, idempotency_key="gone", dry_run=True))
+    assert (again.bookings, again.dry_run) == (2, True)
+    wrong: Any = 5
+    for key in ("", wrong):
+        for refused in (
+            await hf.erase_person("bea", cancel=True, idempotency_key=key, dry_run=True),
+            await hf.import_csv("event", "party_id,quota\njon,a\n", idempotency_key=key, dry_run=True),
+        ):
+            assert isinstance(refused, Refusal)
+            assert (refused.code, refused.field) == ("invalid", "idempotency_key")
+    for refused in (
+        await hf.erase_person("bea", cancel=True, idempotency_key="gone", dry_run=True),
+        await hf.import_csv("event", "party_id,quota\njon,a\n", idempotency_key="file", dry_run=True),
+        await hf.import_csv("event", "party_id,quota\njon,a\n", idempotency_key="gone", dry_run=True),
+    ):
+        assert isinstance(refused, Refusal)
+        assert refused.code == "idempotency_mismatch"
+    assert await dump(database_url) == before
 
 
 async def test_what_is_due_is_part_of_what_is_told(hf: Holdfast, database_url: str) -> None:
