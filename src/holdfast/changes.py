@@ -32,7 +32,10 @@ _CURSOR: Final = re.compile(r"([0-9]{1,19})\.([0-9]{1,19})\.([0-9]{1,19})\.([0-9
 
 
 class Cursor(NamedTuple):
-    """A place in the order of all changes. `at` says when it was given out: it is good for a day."""
+    """A place in the order of all changes. `at` says when it was given out: it is good for a day.
+
+    `str(cursor)` is how to keep it, and `Cursor.of` makes that a cursor again.
+    """
 
     mark: int
     pool_id: int
@@ -43,8 +46,9 @@ class Cursor(NamedTuple):
         return f"{self.mark}.{self.pool_id}.{self.seq}.{self.at}"
 
     @classmethod
-    def of(cls, text: str) -> Cursor | None:
-        found = _CURSOR.fullmatch(text)
+    def of(cls, text: object) -> Cursor | None:
+        """The cursor that was kept as this text; None if it is none."""
+        found = _CURSOR.fullmatch(text) if isinstance(text, str) else None
         cursor = cls(*map(int, found.groups())) if found else None
         return cursor if cursor and max(cursor) <= _LAST else None
 
@@ -94,12 +98,14 @@ class Changes:
 
     async def can_resume(self, cursor: Cursor) -> bool:
         """Whether all that came after a cursor is still known."""
+        _must_be_a_cursor(cursor)
         now = await self.now()
         # Another node may have given it out, whose clock is a little ahead.
         return cursor.mark <= now.mark and now.at - KEPT < cursor.at <= now.at + LEAP
 
     async def orgs_after(self, cursor: Cursor) -> tuple[set[str], Cursor]:
         """Which orgs have something new, and the cursor behind it."""
+        _must_be_a_cursor(cursor)
         found = await self._hf.store.reader().rows("stream_news", *cursor[:3], _NEWS_MAX)
         if not found:
             return set(), cursor
@@ -108,6 +114,7 @@ class Changes:
 
     async def after(self, org: str, cursor: Cursor, pool_id: int | None = None) -> News:
         """What is new to an org after a cursor; only of one pool, if it is given."""
+        _must_be_a_cursor(cursor)
         asked = (org, *cursor[:3], PAGE)
         if not await self._hf.store.reader().rows("stream_after", *asked):
             return News([], cursor)
@@ -137,6 +144,11 @@ class Changes:
             await tx.commit()
         finally:
             await tx.rollback()
+
+
+def _must_be_a_cursor(cursor: object) -> None:
+    if not isinstance(cursor, Cursor):
+        raise TypeError("a cursor must be a Cursor: Cursor.of(text) makes one of the text that was kept")
 
 
 async def _of_pool(reads: Reads, pool_id: int, before: int, seq: int) -> list[BookingChange | PoolChange]:

@@ -190,3 +190,27 @@ async def test_a_cursor_of_a_node_whose_clock_is_a_little_ahead_can_be_resumed(d
         cursor = await Changes(ahead).now()
         assert await Changes(here).can_resume(cursor)
         assert not await Changes(here).can_resume(cursor._replace(at=START + 100_000))
+
+
+async def test_a_cursor_can_be_kept_as_text_and_text_is_no_cursor(database_url: str) -> None:
+    async with opened(database_url) as hf:
+        granted(await hf.create_pool("a", preset="checkout", quotas={"main": 5}))
+        changes = Changes(hf)
+        kept = str(await changes.now())
+        granted(await hf.book("a", "ann"))
+        cursor = Cursor.of(kept)
+        assert cursor is not None
+        assert await changes.can_resume(cursor)
+        assert len((await changes.after("default", cursor)).changes) == 2
+        for text in ("", "x", "-1", "1.2.3.4", kept, (1, 2, 3, 4), None, 5):
+            wrong: Any = text
+            for ask in (
+                changes.after("default", wrong),
+                changes.orgs_after(wrong),
+                changes.can_resume(wrong),
+            ):
+                with pytest.raises(TypeError, match=r"Cursor\.of"):
+                    await ask
+        for text in ("", "x", "-1", "1.2.3", None, 5):
+            wrong = text
+            assert Cursor.of(wrong) is None
