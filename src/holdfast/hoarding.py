@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast import ids
 from holdfast.core import commands as c
 from holdfast.core.model import HELD, Instant
-from holdfast.core.refusals import Refusal
+from holdfast.core.refusals import Refusal, invalid, is_whole
 from holdfast.shapes import Booking
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ class Source(NamedTuple):
     address: str
     per_address_max: int
     per_party_max: int
+
+
+def wrong_source(source: object) -> Refusal | None:
+    """What is said of a source that is none; None if it is one."""
+    values: tuple[object, ...] = source if isinstance(source, Source) else ()
+    if values and isinstance(values[0], str) and all(is_whole(it, 2**31 - 1, 0) for it in values[1:]):
+        return None
+    return invalid("source", "source must be a Source of an address and two limits.")
 
 
 class _Live(NamedTuple):

@@ -186,12 +186,16 @@ class MessageCommands(WebhookCommands):
         from holdfast.messages.own_words import problem
         from holdfast.messages.preview import preview
 
-        for part, text in (own or {}).items() or (("subject", "-"),):
+        try:
+            parts = {} if own is None else inputs.mapping(own, "own")
+        except inputs.Bad as bad:
+            return bad.refusal
+        for part, text in parts.items() or (("subject", "-"),):
             if found := problem(kind, language, part, text):
                 return found
         kept = await self.store.reader().rows("templates_of", self.org)
         overrides = {(row[0], row[1], row[2]): row[3] for row in kept}
-        overrides |= {(kind, language, part): text for part, text in (own or {}).items()}
+        overrides |= {(kind, language, part): text for part, text in parts.items()}
         return preview(kind, language, overrides)
 
     async def staff_contacts(self) -> list[StaffContact]:

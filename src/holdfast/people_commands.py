@@ -11,7 +11,7 @@ from holdfast.core.model import Party, Price, Wants
 from holdfast.core.policy import LENGTH_MAX
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
-from holdfast.hoarding import Source
+from holdfast.hoarding import Source, wrong_source
 from holdfast.shapes import Booking
 
 
@@ -42,6 +42,8 @@ class PeopleCommands(Door):
         pool_id = self._known_pool(pool) or await self._pool_id(pool)
         if pool_id is None:
             return unknown("pool", pool)
+        if source is not None and (refused := wrong_source(source)):
+            return refused
         try:
             command = c.Book(
                 inputs.party(party),

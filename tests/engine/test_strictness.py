@@ -11,6 +11,7 @@ import pytest
 
 from holdfast import Holdfast, Refusal, TestClock, granted
 from holdfast.core.policy import Policy
+from holdfast.hoarding import Source
 from tests.verified import assert_verified
 
 
@@ -338,3 +339,23 @@ async def test_a_sentence_repeats_no_more_of_a_name_than_can_be_read(hf: Holdfas
         refused = await call
         assert isinstance(refused, Refusal)
         assert len(refused.sentence) < 200
+
+
+async def test_what_is_no_source_and_what_are_no_words_is_refused(hf: Holdfast) -> None:
+    wrong: Any
+    for wrong in (
+        5,
+        "10.0.0.1",
+        ("10.0.0.1", 1, 1),
+        Source(5, 1, 1),
+        Source("a", "1", 1),
+        Source("a", 1, -1),
+    ):
+        refused = await hf.book("p", "ann", source=wrong)
+        assert isinstance(refused, Refusal)
+        assert (refused.code, refused.field) == ("invalid", "source")
+    for wrong in (5, "subject", [("subject", "x")], {"subject": 5}, {5: "x"}):
+        previewed = await hf.preview("offer", own=wrong)
+        assert isinstance(previewed, Refusal)
+        assert previewed.code == "invalid"
+    assert granted(await hf.preview("offer", own={}))
