@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import inputs
+from holdfast import Holdfast, inputs
 from holdfast.core import conditions
 from holdfast.core.policy import DEFAULT, PRESETS, Policy, make
 from holdfast.core.refusals import Refusal
@@ -51,6 +51,17 @@ def test_every_preset_is_as_its_column_says() -> None:
             value = getattr(PRESETS[preset], name)
             at_rest = value == getattr(DEFAULT, name)
             assert cell == shown(name, value) or (cell == "–" and at_rest), (name, preset)
+
+
+def test_the_page_says_what_a_pool_is_without_a_preset() -> None:
+    guide = (Path(__file__).parent.parent / "docs/howto/library.md").read_text(encoding="utf-8")
+    for said in (PAGE, guide, " ".join((Holdfast.create_pool.__doc__ or "").split())):
+        assert "Without a preset it is `checkout`, which has no line" in said
+    assert make(None, {}) == PRESETS["checkout"]
+    assert PRESETS["checkout"].promotion is None
+    with_line = make(None, {"promotion": "auto"})
+    assert isinstance(with_line, Policy)
+    assert with_line.if_full == "wait", "who says how a line is served wants one"
 
 
 def shown(name: str, value: Any) -> str:

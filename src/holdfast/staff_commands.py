@@ -32,7 +32,7 @@ class StaffCommands(Door):
         idempotency_key: str | None = None,
         **fields: Any,
     ) -> PoolState | Refusal:
-        """Make a pool.
+        """Make a pool. Without a preset it is `checkout`, which has no line: who finds it full is refused.
 
         `quotas` is a mapping of key to size (None is unlimited) or to a list of labels, whose units it then
         has; or a list of objects with key, title, size or units, and eligible (a condition). More fields:
