@@ -42,7 +42,7 @@ def database_url(given: object = None) -> str:
         return os.environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE
     if isinstance(given, Path):
         given = f"sqlite:///{given}"
-    if not isinstance(given, str) or "\x00" in given:
+    if not isinstance(given, str) or not given or "\x00" in given:
         raise SettingsWrong(f"not an address of a database ({_ADDRESSES})")
     return given
 

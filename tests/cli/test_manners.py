@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from holdfast.cli.main import app, main
 from holdfast.cli.menu import SECTIONS
 from holdfast.core.refusals import CODES, Refusal
 from tests.cli.conftest import Cli, Command
+from tests.patience import PATIENCE_S
 
 
 def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
@@ -290,3 +292,31 @@ def test_the_command_line_shows_a_clock_that_is_not_the_databases(
     for words in (("stats", "yoga"), ("stats",)):
         assert "The clock is wrong: it is 3," in cli(*words)
         assert 3_590 <= cli.json(*words)["clock_ahead_s"] <= 3_601
+
+
+@pytest.mark.parametrize(
+    "command", [["pool", "create", "q", "--size", "1"], ["pool", "list"], ["backup", "y"]]
+)
+@pytest.mark.parametrize("address", ["sqlite:///:memory:", "sqlite:///s.db?x=1", ""])
+def test_a_database_that_cannot_be_is_said_in_a_line_and_nothing_is_made(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: list[str],
+    address: str,
+) -> None:
+    """It said that the pool was made, and nothing was there but a secret."""
+    monkeypatch.chdir(tmp_path)
+    assert "sqlite:///file.db" in complaint(capsys, monkeypatch, *command, "--database", address)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_service_with_a_secret_that_can_be_guessed_does_not_start(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_SECRET", "x")
+    served = [sys.executable, "-m", "holdfast", "serve", "--port", "0", "--database", sqlite_url]
+    done = subprocess.run(served, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 2
+    assert "HOLDFAST_SECRET must have at least 16 characters" in done.stderr
+    assert "ready to serve" not in done.stderr
