@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -46,6 +47,20 @@ class _ToRead:
         return getattr(self._store, name)
 
 
+class _Home:
+    """Where a Holdfast is at home, as all its handles share it: the thread of its loop, where it last ran.
+
+    To ask for the thread costs next to nothing, to ask for the loop is a call of the system.
+    """
+
+    __slots__ = ("dry_runs", "thread")
+
+    def __init__(self) -> None:
+        self.thread = get_ident()
+        # Those that go on.
+        self.dry_runs: set[object] = set()
+
+
 class Door:
     """One open database of one org, with its lane and its ticker."""
 
@@ -61,14 +76,12 @@ class Door:
         self._pools: dict[tuple[str, str], int] = {}
         self._owned: set[tuple[str, int]] = set()
         self._rehearses = False
-        # Those that go on, shared by all orgs; and the thread of the event loop.
-        self._dry_runs: set[object] = set()
-        self._thread = get_ident()
+        self._home = _Home()
 
     @property
     def store(self) -> Store:
         """The database; without a way to write in a dry run, also for who asks another handle there."""
-        if self._rehearses or (self._dry_runs and self._leaves_dry_run()):
+        if self._rehearses or (self._home.dry_runs and self._leaves_dry_run()):
             return cast(Store, _ToRead(self._store))
         return self._store
 
@@ -94,7 +107,7 @@ class Door:
         """
         rehearsal, this = copy(self), object()
         rehearsal._rehearses = True
-        self._dry_runs.add(this)
+        self._home.dry_runs.add(this)
         before = _dry_run_here.set(this)
         try:
             return cast("Outcome | Refusal", await ask(rehearsal))
@@ -102,20 +115,22 @@ class Door:
             return Refusal("not_possible", f"{error}.")
         finally:
             _dry_run_here.reset(before)
-            self._dry_runs.discard(this)
+            self._home.dry_runs.discard(this)
 
     def _leaves_dry_run(self) -> bool:
         """Whether this is asked in a dry run, and is not the handle that it was given."""
-        return bool(self._dry_runs) and not self._rehearses and _dry_run_here.get() in self._dry_runs
+        return not self._rehearses and _dry_run_here.get() in self._home.dry_runs
 
     def _must_be_at_home(self) -> None:
-        """Nothing is done in another thread, nor really in a dry run. Raises Misused."""
-        if self._thread != get_ident():
-            raise Misused(
-                "this Holdfast belongs to the event loop of another thread: open one here, or use open_sync"
-            )
+        """Nothing is done in another event loop, nor really in a dry run. Raises Misused."""
+        self._must_be_in_its_loop()
         if self._leaves_dry_run():
             raise Misused("this would really be done: in a dry run, ask the Holdfast that it hands over")
+
+    def _must_be_in_its_loop(self) -> None:
+        if asyncio.get_running_loop() is not self.engine.loop:
+            raise Misused("this Holdfast belongs to another event loop: open one here, or use open_sync")
+        self._home.thread = get_ident()
 
     async def submit(
         self,
@@ -127,7 +142,8 @@ class Door:
         dry_run: bool = False,
         source: Source | None = None,
     ) -> Answer:
-        if self._dry_runs or self._thread != get_ident():
+        home = self._home
+        if home.dry_runs or home.thread != get_ident():
             self._must_be_at_home()
         try:
             command_words.said(command)
@@ -161,6 +177,7 @@ class Door:
     async def _pool_id(self, name: object) -> int | None:
         if not isinstance(name, str):
             return None
+        self._must_be_in_its_loop()
         known = self._pools.get((self.org, name))
         if known is None:
             known = await self.reads.pool_id(name, self.org)
@@ -194,6 +211,7 @@ class Door:
         named = ids.booking_number(booking)
         if named is not None and (self.org, named[0]) in self._owned:
             return named
+        self._must_be_in_its_loop()
         found = await self.reads.booking_key(booking, self.org)
         if not isinstance(found, Refusal):
             self._remember(found[0])

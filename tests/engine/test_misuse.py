@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -82,6 +83,25 @@ async def test_another_threads_loop_is_an_error_and_nothing_is_booked(
     with pytest.raises(Misused, match="event loop"):
         await asyncio.to_thread(asyncio.run, hf.book("class", "bea"))
     assert await dump(database_url) == before
+
+
+def test_a_loop_may_go_on_in_another_thread(database_url: str) -> None:
+    loop = asyncio.new_event_loop()
+    opening = opened(database_url)
+    hf = loop.run_until_complete(opening.__aenter__())
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        made = asyncio.run_coroutine_threadsafe(hf.create_pool("class", quotas={"main": 1}), loop)
+        assert granted(made.result(PATIENCE_S)).key == "class"
+        for ask in (hf.book("class", "ann"), hf.confirm("K7PM2X"), hf.room("class")):
+            with pytest.raises(Misused, match="event loop"):
+                asyncio.run(ask)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.run_until_complete(opening.__aexit__(None, None, None))
+        loop.close()
 
 
 def run(program: str, url: str) -> str:
