@@ -191,6 +191,14 @@ def test_quotas_and_the_open_share_are_shown_each_with_its_button(admin: Client,
     assert heading(visitor.look(there)) == "2 places are held for you"
 
 
+def test_where_there_are_no_units_there_is_nothing_to_give_out(admin: Client, visitor: Visitor) -> None:
+    body = {"key": "salon", "preset": "last_minute", "quotas": [{"key": "main", "units": []}]}
+    admin.ask("POST", "/v1/pools", body, expect=201)
+    words = plain(visitor.look("/p/salon"))
+    assert "Nothing to give out at the moment" in words
+    assert "0 places" not in words
+
+
 def test_a_unit_can_be_chosen_and_a_taken_one_is_a_calm_no(admin: Client, visitor: Visitor) -> None:
     body = {"key": "row", "preset": "checkout", "quotas": [{"key": "main", "units": ["12A", "12B"]}]}
     admin.ask("POST", "/v1/pools", body, expect=201)
