@@ -64,8 +64,8 @@ def test_what_is_kept_in_memory_has_bounds_and_the_page_says_them() -> None:
     # These are asked about what the program has: names of its queries, commands and files.
     assert {path.relative_to(SOURCE).as_posix() for path in cached} <= {
         "accounts/common_passwords.py",
+        "command_words.py",
         "demo/pages.py",
-        "inputs.py",
         "http/docs.py",
         "pages/static.py",
         "store/postgres/bulk.py",

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from jinja2 import Environment
 
-from holdfast import inputs, keys
+from holdfast import command_words, keys
 from holdfast.core import book
 from holdfast.core import commands as c
 from holdfast.core.refusals import Refusal
@@ -60,7 +60,7 @@ def quantities() -> None:
         return found
 
     instead(bodies, "decoded", "no quantities", with_any_quantity)
-    instead(inputs, "said", "no quantities", lambda *_: None)
+    instead(command_words, "said", "no quantities", lambda *_: None)
     instead(book, "is_whole", "no quantities", lambda *_: True)
 
 
