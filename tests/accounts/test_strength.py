@@ -100,7 +100,7 @@ def test_dice_and_hashes_are_those_that_hold() -> None:
                 hashes.add(node.attr)
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "hmac.digest":
                 hashes.add(ast.literal_eval(node.args[2]))
-    assert unsafe == {"hosts.py", "loop.py", "asking.py"}
+    assert unsafe == {"hosts.py", "loop.py", "asking.py", "said.py"}
     assert hashes == {"sha256", "blake2b"}
 
 

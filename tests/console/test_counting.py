@@ -103,7 +103,7 @@ def test_an_opening_that_has_begun_needs_nobody_any_more(sam: Desk, admin: Clien
 
 
 def test_what_nobody_can_be_asked_about_is_said_to_have_come_back(sam: Desk, admin: Client) -> None:
-    _, path = handed_back(admin, wants={"attributes": {"tag": "massage"}})
+    _, path = handed_back(admin, wants={"attributes": {"attribute": "massage", "is": True}})
     there = sam.press("/console/needs", path, action="again")
     assert there == "/console/needs?told=opening_came_back"
     assert "Nobody in line can be asked about it at the moment" in plain(sam.look(there))

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast import Holdfast, TestClock, granted
 from holdfast.clock import to_datetime
+from holdfast.core.commands import Tick
 from holdfast.store import loader
 from testbed.postgres import fresh_database
 from tests.database import START, opened
@@ -160,7 +161,7 @@ async def test_a_whole_line_that_runs_out_goes_in_pieces(url: str) -> None:
     async with opened(url, clock=TestClock(START + 2 * 3_600_000)) as hf:
         while granted(await hf.pool("signup")).waiting:
             with few_rows(hf, 3 * loader.DUE_MAX):
-                await hf.tick("signup")
+                await hf._on_pool("signup", Tick())
         assert granted(await hf.stats("signup")).bookings["expired"] >= ODD
 
 
