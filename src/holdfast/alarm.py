@@ -18,8 +18,7 @@ async def clock_off_s(store: Store, clock: Clock) -> int:
     """By how many seconds this machine's clock is ahead, less than 0 if behind; 0 if all is well.
 
     A clock that leaps is seen by the even pace of the process; one that was wrong from the start, by the
-    database's own; and one that was ahead when a pool was last changed, by when that was: until then its time
-    stands still. A clock of tests is never wrong.
+    database's own. A clock of tests is never wrong.
     """
     if not isinstance(clock, SystemClock):
         return 0
@@ -33,10 +32,17 @@ async def clock_off_s(store: Store, clock: Clock) -> int:
     if leapt := clock.ahead_s:
         return leapt
     off = clock.now() - database
-    if abs(off) <= LEAP:
-        latest = (await store.reader().rows("latest_change"))[0][0]
-        off = min(0, clock.now() - latest) if latest is not None else 0
     return round(off / 1000) if abs(off) > LEAP else 0
+
+
+async def pools_ahead_s(store: Store, clock: Clock) -> int:
+    """By how many seconds some pool is ahead of the clock, which was ahead when it was changed; 0 if none is.
+
+    In a pool time never goes back: until the clock has come there, it stands still.
+    """
+    latest = (await store.reader().rows("latest_change"))[0][0]
+    ahead = 0 if latest is None else latest - clock.now()
+    return round(ahead / 1000) if ahead > LEAP else 0
 
 
 async def _compared(store: Store, clock: SystemClock) -> Instant:

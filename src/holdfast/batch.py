@@ -17,6 +17,7 @@ from holdfast.answers import (
     Answer,
     answer_of,
     decode_answer,
+    digest_as_said,
     encode_answer,
     for_stranger,
     handed_over,
@@ -130,6 +131,9 @@ class Batch:
         bookings: dict[tuple[int, int], list[tuple[str, str]]] = {}
         for org, key, stored, text in await reader.each("requests_by_key", list(asked)):
             digest = bytes(stored)
+            for job in jobs if digest not in asked[org, key] else ():
+                if (job.org, job.key) == (org, key) and digest == digest_as_said(job.pool_id, job.command):
+                    digest = job.digest
             answer = decode_answer(text) if digest in asked[org, key] else None
             self._found[org, key] = (digest, answer)
             if isinstance(answer, Booking) and (named := ids.booking_number(answer.id)) is not None:

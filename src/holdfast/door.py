@@ -20,7 +20,7 @@ from holdfast.engine import Engine
 from holdfast.errors import Misused, NotRehearsed
 from holdfast.hoarding import Source
 from holdfast.lane import Job
-from holdfast.orgs import named_org
+from holdfast.orgs import as_org, named_org
 from holdfast.reads import Reads
 from holdfast.shapes import Booking, Outcome
 from holdfast.store.base import Store
@@ -87,9 +87,7 @@ class Door:
 
     def for_org(self, org: str) -> Self:
         """The same open database, lane and ticker, as another org sees it. Raises SettingsWrong."""
-        name, view = named_org(org), copy(self)
-        view.org = name
-        return view
+        return as_org(self, named_org(org))
 
     @asynccontextmanager
     async def at_one_moment(self) -> AsyncIterator[Self]:

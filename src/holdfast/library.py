@@ -100,6 +100,7 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
 
         It takes no idempotency key: a second tick finds nothing due.
         """
+        self._must_be_at_home()
         if pool is None:
             if self._rehearses:
                 raise NotRehearsed("There is no dry run of all pools at once")
@@ -126,6 +127,7 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
         Messages too, if there is an outbox: what a timer leaves to be told is told before the next one fires.
         """
         clock = self.clock
+        self._must_be_at_home()
         if self._rehearses:
             raise NotRehearsed("There is no dry run of time")
         if not isinstance(clock, TestClock):

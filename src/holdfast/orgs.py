@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Protocol, TypeVar
+
 from holdfast import inputs
 from holdfast.errors import SettingsWrong
+
+
+class _HasOrg(Protocol):
+    org: str
+
+
+H = TypeVar("H", bound=_HasOrg)
+
+
+def as_org(hf: H, org: str) -> H:
+    """The same open database, as an org sees it that is known already, whatever it may be called."""
+    view = copy(hf)
+    view.org = org
+    return view
 
 
 def checked_org(org: object) -> str:

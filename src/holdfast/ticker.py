@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from holdfast.alarm import clock_off_s, said
+from holdfast.alarm import clock_off_s, pools_ahead_s, said
 from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, Closing, Unavailable
@@ -55,6 +55,7 @@ class Ticker:
         self._left_alone: dict[int, Instant] = {}
         self._task: asyncio.Task[None] | None = None
         self._leapt = False
+        self._stood_still = False
         self._watch_at = 0.0
 
     async def start(self) -> None:
@@ -106,6 +107,14 @@ class Ticker:
         elif self._leapt and not ahead:
             log.warning("the clock is right again")
         self._leapt = bool(ahead)
+        stand_still = await pools_ahead_s(self._store, self._clock)
+        if stand_still and not self._stood_still:
+            log.warning(
+                "pools were changed while a clock was %s seconds ahead; their time stands still until then. "
+                "Leave the clock as it is: others would be carried along",
+                f"{stand_still:,}",
+            )
+        self._stood_still = bool(stand_still)
 
     def _forget_what_is_old(self) -> None:
         """Now and then, beside the ticks: there may be millions, and nobody's deadline waits for them."""

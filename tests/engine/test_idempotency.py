@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast import Booking, Holdfast, PoolState, Refusal, granted
+from holdfast.answers import digest_as_said
 from holdfast.core.policy import PRESETS
 from holdfast.staff_commands import StaffCommands
 from holdfast.store.writer import Writer
@@ -336,3 +337,17 @@ async def test_the_order_in_which_a_program_names_the_fields_says_nothing(hf: Ho
     ]
     assert first[0] == first[1]
     assert isinstance(first[0], Booking)
+
+
+async def test_a_key_of_when_that_order_counted_goes_on_working(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = {"id": "ann", "attributes": {"side": "left", "row": 1}}
+    with monkeypatch.context() as before:
+        before.setattr("holdfast.door.digest_of", digest_as_said)
+        first = granted(await hf.book("gig", ann, idempotency_key="old"))
+    assert await hf.book("gig", ann, idempotency_key="old") == first
+    other = {"id": "ann", "attributes": {"side": "right", "row": 1}}
+    refused = await hf.book("gig", other, idempotency_key="old")
+    assert isinstance(refused, Refusal)
+    assert refused.code == "idempotency_mismatch"

@@ -39,9 +39,11 @@ async def test_a_dry_run_that_asks_the_handle_outside_is_an_error_and_does_nothi
         lambda _: hf.create_pool("other", quotas={"main": 1}),
         lambda _: hf.erase_person("ann", cancel=True),
         lambda _: hf.prune(),
+        lambda _: hf.tick(),
+        lambda _: hf.advance(seconds=3_600),
         among_others,
     ]
-    before = await dump(database_url)
+    before, now = await dump(database_url), hf.clock.now()
     for ask in asked:
         with pytest.raises(Misused, match="dry run"):
             await hf.dry_run(ask)
@@ -49,6 +51,7 @@ async def test_a_dry_run_that_asks_the_handle_outside_is_an_error_and_does_nothi
     assert isinstance(refused, Refusal)
     assert refused.code == "not_possible"
     assert await dump(database_url) == before
+    assert hf.clock.now() == now
 
 
 async def test_others_go_on_beside_a_dry_run_and_after_it(hf: Holdfast) -> None:

@@ -101,6 +101,19 @@ def test_a_language_that_is_asked_for_is_kept_with_the_region_of_the_browser(
         assert admin.booking(ann["id"])["party"]["locale"] == kept
 
 
+def test_to_reload_what_came_of_more_time_takes_no_more(admin: Client, visitor: Visitor) -> None:
+    admin.pool("reloaded", 5, "checkout")
+    there = visitor.sign_up("reloaded")
+    form = {"ends": re.findall(r'name="ends" value="([0-9]+)"', visitor.look(there))[0]}
+    admin.advance(60)
+    visitor.submit(f"{there}/extend", form, expect=200)
+    token = there.rpartition("/")[2]
+    once = admin.booking(token)["expires_at"]
+    admin.advance(60)
+    visitor.submit(f"{there}/extend", form, expect=200)
+    assert admin.booking(token)["expires_at"] == once
+
+
 def test_a_hold_can_be_extended_as_long_as_the_policy_lets_one(admin: Client, visitor: Visitor) -> None:
     admin.pool("more", 1, "checkout")
     there = f"/b/{admin.book('more', ANN)['edit_token']}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.database import ask
 from tests.http.server import Client, Server, make_key, serving
 from tests.pages.visitor import Form, Visitor, heading
 
@@ -248,3 +249,12 @@ def test_a_page_without_its_database_asks_for_patience() -> None:
         answer = visitor.get("/b/whoever", headers={"accept-language": "fi"})
         assert answer.status_code == 503
         assert heading(answer.text) == "Pieni hetki"
+
+
+async def test_an_org_of_before_keeps_its_pages_whatever_it_is_called(
+    server: Server, admin: Client, visitor: Visitor
+) -> None:
+    pool = admin.pool("of-before", 3, "checkout")
+    await ask(server.url, "UPDATE pools SET org = 'Acme & Sons' WHERE key = 'of-before'")
+    assert "of-before" in visitor.look(f"/p/{pool['id']}")
+    await ask(server.url, "UPDATE pools SET org = 'default' WHERE key = 'of-before'")

@@ -63,11 +63,6 @@ VIOLATIONS: dict[str, tuple[str, str | None]] = {
     "booking_offer": ("UPDATE bookings SET offer_quantity = 1 WHERE state = 'waiting'", None),
     "one_place_in_line": (another(party="party_id"), "bookings.party_id, bookings.pool_id"),
     "line_order": (another(place="place"), "bookings.pool_id, bookings.place"),
-    "offered_order": (
-        """UPDATE bookings SET state = 'offered', offer_quantity = 1, expires_at = 1,
-            place = (SELECT place FROM bookings WHERE state = 'offered') WHERE state = 'waiting'""",
-        "bookings.pool_id, bookings.place",
-    ),
     "block_count": ("UPDATE line_blocks SET count = -1 WHERE pool_id = {pool}", None),
     "offer_outcome": ("UPDATE offers SET outcome = 'forgotten'", None),
     "one_live_offer": (

@@ -143,8 +143,8 @@ def create(
         raise options.bad("--size", "A pool needs a --size, a --quota or --units.")
     fields["policy"] = fields.get("policy", {}) | options.pairs(policy, "--policy", options.plain)
     fields["preset"] = preset or fields.get("preset") or (None if fields["policy"] else "checkout")
-    if fields.pop("key", key) != key:
-        raise options.bad("--file", f"{file} is of the pool {_document(file)['key']!r}.")
+    if (other := fields.pop("key", key)) != key:
+        raise options.bad("--file", f"{file} is of the pool {other!r}.")
     fields = options.in_zone(fields, fields.get("time_zone") or "UTC")
     desk.serve(
         database,

@@ -27,7 +27,8 @@ def must_be_settings(url: object, key: object) -> None:
     except httpx.InvalidURL:
         found = None
     if found is None or found.scheme not in ("http", "https") or not found.host:
-        raise SettingsWrong(f"an address such as http://127.0.0.1:8000 is needed, not {url!r}")
+        # What is said instead is not repeated: it may be a key, or have a password in it.
+        raise SettingsWrong("an address such as http://127.0.0.1:8000 is needed")
     if not isinstance(key, str) or not _VISIBLE.fullmatch(key):
         raise SettingsWrong("a key has visible ASCII characters alone")
 

@@ -14,7 +14,6 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from copy import copy
 from typing import Any, Final, Protocol
 
 from starlette.routing import Route, Router
@@ -66,6 +65,7 @@ from holdfast.http.settings import Settings
 from holdfast.http.visit import Send, Visit
 from holdfast.keys import PUBLIC, Access, Keys
 from holdfast.library import Holdfast
+from holdfast.orgs import as_org
 from holdfast.pages import site
 from holdfast.tracing import Tracing
 
@@ -228,10 +228,10 @@ class Service:
         return self.hf
 
     def hf_of(self, hf: Holdfast, org: str) -> Holdfast:
-        """The library as an org sees it, kept for the next time."""
+        """The library as an org sees it, kept for the next time. Who has not signed in is in none: ""."""
         view = self._orgs.get(org)
         if view is None or view.store is not hf.store:
-            view = self._orgs[org] = hf.for_org(org) if org else _of_nobody(hf)
+            view = self._orgs[org] = as_org(hf, org)
             if len(self._orgs) > _ORGS_MAX:
                 self._orgs.popitem(last=False)
         return view
@@ -371,10 +371,3 @@ def _request_id(scope: Any) -> str:
 def _address(scope: Any) -> str:
     client = scope.get("client")
     return client[0] if client else ""
-
-
-def _of_nobody(hf: Holdfast) -> Holdfast:
-    """The library as it is to who is in no org, and so has no pools: such as before they have signed in."""
-    view = copy(hf)
-    view.org = ""
-    return view

@@ -14,6 +14,7 @@ from holdfast.clock import TestClock
 from holdfast.core.refusals import Refusal
 from holdfast.keeping.pruning import Pruned
 from holdfast.library import Holdfast
+from holdfast.orgs import as_org
 from holdfast.store.base import writing
 
 log = logging.getLogger("holdfast")
@@ -54,7 +55,7 @@ async def prune_due(hf: Holdfast) -> dict[str, Pruned]:
     done: dict[str, Pruned] = {}
     for org in await orgs_to_prune(hf, hf.clock.now() - _DAY):
         if await _claimed(hf, org):
-            pruned = await hf.for_org(org).prune()
+            pruned = await as_org(hf, org).prune()
             assert not isinstance(pruned, Refusal)
             done[org] = pruned
             facts = {"org": org, "bookings": pruned.bookings, "messages": pruned.messages}

@@ -182,7 +182,10 @@ async def _saved(call: Call) -> Answer | None:
 async def extend(call: Call) -> Answer:
     """More time, and what was typed meanwhile stays in the form."""
     pool_id, number = await call.booking_key()
-    answer = await call.hf.extend(call.path["token"])
+    # To reload what came of it does it no second time: it is asked of the deadline that was shown.
+    ends = call.form.get("ends", "")
+    key = f"page:{pool_id}:{number}:extend:{ends}" if ends.isdecimal() and len(ends) < 20 else None
+    answer = await call.hf.extend(call.path["token"], idempotency_key=key)
     news = answer.code if isinstance(answer, Refusal) else "extended"
     if not call.form:
         return _there(call, told=news)

@@ -128,7 +128,7 @@ CREATE INDEX booking_holds ON bookings (party_id, pool_id) WHERE state = 'held';
 CREATE INDEX booking_past ON bookings (party_id, pool_id)
     WHERE state IN ('confirmed', 'declined', 'expired', 'cancelled', 'closed');
 CREATE UNIQUE INDEX line_order ON bookings (pool_id, place) WHERE state = 'waiting';
-CREATE UNIQUE INDEX offered_order ON bookings (pool_id, place) WHERE state = 'offered';
+CREATE INDEX offered_order ON bookings (pool_id, place) WHERE state = 'offered';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
 CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
