@@ -171,15 +171,20 @@ def mapping(value: object, field: str) -> dict[str, Any]:
 def party(value: Party | Mapping[str, Any] | str) -> Party:
     """A party, from its id alone, an object, or a Party."""
     if isinstance(value, str):
-        return Party(_party_id(value))
+        if value.startswith(ERASED):
+            raise _like_the_forgotten()
+        return Party(text(value, "party.id", empty=False))
     if isinstance(value, Party):
         value = {name: getattr(value, name) for name in Party.__slots__}
     known = _fields(value, "party", {"id", "name", "contacts", "tags", "attributes", "locale"})
     tags = known.get("tags", ())
     if not isinstance(tags, list | tuple) or len(tags) > _ATTRIBUTES_MAX:
         raise Bad("party.tags", "party.tags must be a list of texts.")
+    found = text(known.get("id"), "party.id", empty=False)
+    if found.startswith(ERASED):
+        raise _like_the_forgotten()
     return Party(
-        _party_id(known.get("id")),
+        found,
         text(known.get("name", ""), "party.name"),
         _contacts(known.get("contacts", {}), "party.contacts"),
         tuple(text(tag, "party.tags") for tag in tags),
@@ -188,11 +193,8 @@ def party(value: Party | Mapping[str, Any] | str) -> Party:
     )
 
 
-def _party_id(value: object) -> str:
-    found = text(value, "party.id", empty=False)
-    if found.startswith(ERASED):
-        raise Bad("party.id", f"party.id must not begin with {ERASED!r}: so are the forgotten called.")
-    return found
+def _like_the_forgotten() -> Bad:
+    return Bad("party.id", f"party.id must not begin with {ERASED!r}: so are the forgotten called.")
 
 
 def details(name: object, contacts: object, locale: object, answers: object) -> Details:
