@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -81,15 +82,18 @@ async def test_two_processes_send_each_message_once(database_url: str, mail: Mai
 async def test_without_taking_two_processes_would_send_twice(database_url: str, mail: MailServer) -> None:
     """The negative control: two that do not take what they send do send it twice."""
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
-        await sign_up(hf, "a", 5)
         one, two = (Outbox(hf, settings_for(mail), lease=0) for _ in range(2))
-        taken = [(outbox, row) for outbox in (one, two) for row in await outbox._take(HANDS_MAX)]
-        await asyncio.gather(*(outbox._send(outbox._hf.store.reader(), row) for outbox, row in taken))
+        # Each takes all five. Who comes last may see that the other was faster, but not every time.
+        for number in count(1):
+            await sign_up(hf, f"round-{number}", 5)
+            taken = [(outbox, row) for outbox in (one, two) for row in await outbox._take(HANDS_MAX)]
+            assert len(taken) >= 10
+            await asyncio.gather(*(outbox._send(outbox._hf.store.reader(), row) for outbox, row in taken))
+            if len(mail.letters) > 5 * number:
+                break
+            assert number < 20, "whoever came last was always too late"
         for outbox in (one, two):
             await outbox.close()
-    # Each took all five; who comes last may see that the other was faster, but most go out twice.
-    assert len(taken) == 10
-    assert len(mail.letters) > 5
 
 
 async def test_who_is_killed_after_sending_leaves_a_repeat_with_the_same_id(
