@@ -9,17 +9,18 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2 as httpx
 import pytest
-from standardwebhooks.webhooks import Webhook
+from standardwebhooks.webhooks import Webhook as Signer
 
 from holdfast import Holdfast, granted
 from holdfast.clock import to_datetime
 from holdfast.outbox import MessageSettings, Outbox
+from holdfast.records import Webhook
 from testbed.ports import free_port
 from tests.http.server import Plain
 from tests.patience import PATIENCE_S, wait_until
@@ -148,66 +149,72 @@ async def told(sqlite_url: str) -> AsyncIterator[tuple[Holdfast, Outbox]]:
         await outbox.close()
 
 
-async def test_the_receiver_takes_what_is_ours_once_and_nothing_else(
+class Receiver(NamedTuple):
+    """The example that receives webhooks, as it runs."""
+
+    process: Process
+    base: str
+    webhook: Webhook
+
+    def post(self, message: str, body: str, at: datetime, secret: str = "", sent: str = "") -> int:
+        """Send it something signed, as a service would; `sent` if something else than was signed arrives."""
+        headers = {
+            "webhook-id": message,
+            "webhook-timestamp": str(int(at.timestamp())),
+            "webhook-signature": Signer(secret or self.webhook.secret or "").sign(message, at, body),
+        }
+        return httpx.post(self.base, content=sent or body, headers=headers, verify=False).status_code
+
+
+@pytest.fixture
+async def receiver(
     told: tuple[Holdfast, Outbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hf, outbox = told
+) -> AsyncIterator[Receiver]:
     monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    webhook = granted(await hf.add_webhook(f"{base}/in"))
+    webhook = granted(await told[0].add_webhook(f"{base}/in"))
     process = Process(tmp_path, "webhook_receiver.py", webhook.secret, str(port))
     with running(process, base):
-        granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 0}))
-        ann = granted(await hf.book("yoga", "ann"))
-        await outbox.send_due()
-        process.until(lambda: process.output.read_text() == f"joined {ann.id}\n")
-        (message,) = granted(await hf.messages("yoga"))
-        assert granted(await hf.message(message.id)).deliveries[-1].state == "sent"
+        yield Receiver(process, base, webhook)
 
-        body, now = '{"type": "joined", "data": {"booking": "forged"}}', to_datetime(hf.clock.now())
 
-        def post(secret: str, at: Any = now, text: str = body, sent: str = "") -> int:
-            headers = {
-                "webhook-id": "m1",
-                "webhook-timestamp": str(int(at.timestamp())),
-                "webhook-signature": Webhook(secret).sign("m1", at, text),
-            }
-            return httpx.post(base, content=sent or text, headers=headers, verify=False).status_code
+async def test_the_receiver_takes_what_is_ours_once_and_nothing_else(
+    told: tuple[Holdfast, Outbox], receiver: Receiver
+) -> None:
+    hf, outbox = told
+    process = receiver.process
+    granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 0}))
+    ann = granted(await hf.book("yoga", "ann"))
+    await outbox.send_due()
+    process.until(lambda: process.output.read_text() == f"joined {ann.id}\n")
+    (message,) = granted(await hf.messages("yoga"))
+    assert granted(await hf.message(message.id)).deliveries[-1].state == "sent"
 
-        assert post("whsec_" + "A" * 32) == 401, "another secret"
-        assert post(webhook.secret, sent=body.replace("forged", "changed")) == 401, "another body"
-        assert post(webhook.secret, at=now - timedelta(hours=1)) == 401, "an old one, sent again"
-        assert httpx.post(base, content=body, verify=False).status_code == 401, "none at all"
-        assert process.output.read_text() == f"joined {ann.id}\n"
-        # Control: what is ours is taken, and told of once though it comes twice.
-        assert [post(webhook.secret, text=body.replace("forged", "ours")) for _ in range(2)] == [204, 204]
-        process.until(lambda: process.output.read_text() == f"joined {ann.id}\njoined ours\n")
+    body, now = '{"type": "joined", "data": {"booking": "forged"}}', to_datetime(hf.clock.now())
+    changed, ours = body.replace("forged", "changed"), body.replace("forged", "ours")
+    assert receiver.post("m1", body, now, "whsec_" + "A" * 32) == 401, "another secret"
+    assert receiver.post("m1", body, now, sent=changed) == 401, "another body"
+    assert receiver.post("m1", body, now - timedelta(hours=1)) == 401, "an old one, sent again"
+    assert httpx.post(receiver.base, content=body, verify=False).status_code == 401, "none at all"
+    assert process.output.read_text() == f"joined {ann.id}\n"
+    # Control: what is ours is taken, and told of once though it comes twice.
+    assert [receiver.post("m1", ours, now) for _ in range(2)] == [204, 204]
+    process.until(lambda: process.output.read_text() == f"joined {ann.id}\njoined ours\n")
 
 
 async def test_the_receiver_takes_a_test_and_loses_nothing_that_it_failed_at(
-    told: tuple[Holdfast, Outbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    told: tuple[Holdfast, Outbox], receiver: Receiver
 ) -> None:
     hf, _ = told
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
-    port = free_port()
-    base = f"http://127.0.0.1:{port}"
-    webhook = granted(await hf.add_webhook(f"{base}/in"))
-    process = Process(tmp_path, "webhook_receiver.py", webhook.secret, str(port))
-    with running(process, base):
-        went = granted(await hf.test_webhook(webhook.id))
-        assert (went.state, went.error) == ("sent", "")
-        process.until(lambda: process.output.read_text() == "test None\n")
+    process = receiver.process
+    went = granted(await hf.test_webhook(receiver.webhook.id))
+    assert (went.state, went.error) == ("sent", "")
+    process.until(lambda: process.output.read_text() == "test None\n")
 
-        def post(body: str) -> int:
-            at = to_datetime(hf.clock.now())
-            headers = {
-                "webhook-id": "m2",
-                "webhook-timestamp": str(int(at.timestamp())),
-                "webhook-signature": Webhook(webhook.secret).sign("m2", at, body),
-            }
-            return httpx.post(base, content=body, headers=headers, verify=False).status_code
+    def post(body: str) -> int:
+        return receiver.post("m2", body, to_datetime(hf.clock.now()))
 
-        assert [post('{"type": "joined", "data": null}') for _ in range(2)] == [500, 500]
-        assert post('{"type": "joined", "data": {"booking": "ours"}}') == 204
-        process.until(lambda: process.output.read_text().endswith("joined ours\n"))
+    assert [post('{"type": "joined", "data": null}') for _ in range(2)] == [500, 500]
+    assert post('{"type": "joined", "data": {"booking": "ours"}}') == 204
+    process.until(lambda: process.output.read_text().endswith("joined ours\n"))

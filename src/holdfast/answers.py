@@ -142,15 +142,15 @@ def of_party(answer: Booking, party: Party, answers: Mapping[str, Any]) -> Booki
     return msgspec.structs.replace(answer, party=party, answers=answers)
 
 
-def digest_of(pool_id: int, command: c.Command) -> bytes:
+def digest_of(pool_id: int, command: c.Command, encoder: msgspec.json.Encoder = _orderly) -> bytes:
     """What makes two requests the same: the pool, the kind of command and everything it says."""
     asked = _asked_of(pool_id, type(command).__name__)
-    return hashlib.sha256(asked + _orderly.encode(command)).digest()
+    return hashlib.sha256(asked + encoder.encode(command)).digest()
 
 
 def digest_as_said(pool_id: int, command: c.Command) -> bytes:
     """What it was while the order of an object's fields counted: keys of that time are good for a day."""
-    return hashlib.sha256(_asked_of(pool_id, type(command).__name__) + _encoder.encode(command)).digest()
+    return digest_of(pool_id, command, _encoder)
 
 
 @lru_cache(10_000)

@@ -239,13 +239,19 @@ def wants(value: Wants | Mapping[str, Any] | None) -> Wants | None:
     return Wants(None if condition is None else mapping(condition, "wants.attributes"), **at)
 
 
+def as_list(quotas: object) -> object:
+    """Quotas as a list of objects; a mapping of key to size, or to units, is short for one."""
+    if not isinstance(quotas, Mapping):
+        return quotas
+    return [
+        {"key": key, "units" if isinstance(size, list | tuple) else "size": size}
+        for key, size in quotas.items()
+    ]
+
+
 def quotas(value: object) -> tuple[tuple[Quota, ...], list[dict[str, Any]]]:
     """Quotas, and the units that stand in them: a mapping of key to size, or a list of objects."""
-    if isinstance(value, Mapping):
-        value = [
-            {"key": key, "units" if isinstance(size, list | tuple) else "size": size}
-            for key, size in value.items()
-        ]
+    value = as_list(value)
     if not isinstance(value, list | tuple) or not 0 < len(value) <= 200:
         raise Bad("quotas", "quotas must be a list of 1 to 200 quotas.")
     found, listed = [], []

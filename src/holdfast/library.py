@@ -108,16 +108,16 @@ class Holdfast(StaffCommands, KeepingCommands, Overview, OriginCommands):
             while pools := await self.ticker.tick_due():
                 ticked |= pools
             return len(ticked)
-        ticks = 0
+        ticked_here = False
         while True:
             # Very much is done in pieces.
             answer = await self._on_pool(pool, c.Tick(by="staff"))
             if isinstance(answer, Refusal):
                 return answer
             happened = isinstance(answer, Outcome) and bool(answer.events)
-            ticks += happened
+            ticked_here |= happened
             if self._rehearses or not happened:
-                return min(ticks, 1)
+                return int(ticked_here)
 
     async def advance(
         self, to: datetime | Instant | str | None = None, *, seconds: float = 0

@@ -74,20 +74,21 @@ def pool_chosen_twice(admin: Client) -> str:
     return f"{pool_of_units(admin)}?no=one_by_name&quantity=2&unit-main=2+pm"
 
 
-def pool_behind_a_line(admin: Client) -> str:
+def who_said_no(admin: Client) -> tuple[str, Any]:
+    """Ann was offered the place that came free in a full class, and declined: she must wait a while."""
     key, olga = full_class(admin)
     ann = admin.book(key, person("Ann"))
     admin.act(olga["id"], "cancel")
     admin.act(ann["id"], "decline")
-    return f"/p/{key}"
+    return key, ann
+
+
+def pool_behind_a_line(admin: Client) -> str:
+    return f"/p/{who_said_no(admin)[0]}"
 
 
 def booking_in_cooldown(admin: Client) -> str:
-    key, olga = full_class(admin)
-    ann = admin.book(key, person("Ann"))
-    admin.act(olga["id"], "cancel")
-    admin.act(ann["id"], "decline")
-    return f"/b/{ann['edit_token']}"
+    return f"/b/{who_said_no(admin)[1]['edit_token']}"
 
 
 def pool_cancelled(admin: Client) -> str:

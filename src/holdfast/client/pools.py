@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from holdfast import inputs
 from holdfast.client.asking import Asking
-from holdfast.client.said import listed
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import Page
 from holdfast.http.stats import OrgStats
@@ -38,7 +38,12 @@ class PoolMethods(Asking):
         policy, title, opens_at, closes_at, starts_at, time_zone, price, open_size, questions, attributes,
         page and status.
         """
-        body = {"key": key, "quotas": listed(quotas), **({"preset": preset} if preset else {}), **fields}
+        body = {
+            "key": key,
+            "quotas": inputs.as_list(quotas),
+            **({"preset": preset} if preset else {}),
+            **fields,
+        }
         return await self._ask(PoolState, "POST", "/v1/pools", body, idempotency_key=idempotency_key)
 
     async def change_pool(
@@ -49,7 +54,7 @@ class PoolMethods(Asking):
         What is not said stays. `allow_demotion` lets people lose their place; a dry run says who would.
         """
         if "quotas" in fields:
-            fields["quotas"] = listed(fields["quotas"])
+            fields["quotas"] = inputs.as_list(fields["quotas"])
         kind: Any = Outcome if dry_run else PoolState
         query = {"dry_run": "true"} if dry_run else None
         path = "/v1/pools/{pool}"

@@ -56,16 +56,6 @@ def csv_of(text: object) -> bytes:
         raise Bad("text", "The file must be text.") from None
 
 
-def listed(quotas: object) -> object:
-    """Quotas as a list of objects; a mapping of key to size, or to units, is short for one."""
-    if not isinstance(quotas, Mapping):
-        return quotas
-    return [
-        {"key": key, "units" if isinstance(size, list | tuple) else "size": size}
-        for key, size in quotas.items()
-    ]
-
-
 def idempotency_key_of(said: object) -> str:
     """The key that every try of a change has; one of its own, if none is said."""
     if said is None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
-# The page where people sign up makes one for each form.
-_MADE_UP: Final = re.compile(r"web-[0-9a-f]{24}")
+from holdfast.pages.forms import is_party_of_form
 
 
 def name_of(party_id: str, name: str) -> str:
     """Empty for who has not said a name yet."""
-    return name or ("" if _MADE_UP.fullmatch(party_id) else party_id)
+    return name or ("" if is_party_of_form(party_id) else party_id)

@@ -43,7 +43,7 @@ def offer(work: Work, command: c.GiveOffer, booking: Booking) -> Done | Refusal:
         return not_enough_room(booking.quantity, seats if seats < booking.quantity else 0)
     offers = view.pool.policy.promotion == "offer"
     if offers and window_end(work, [view.units[label] for label in found.units]) <= work.now:
-        return Refusal("too_late", "It starts too soon for an offer to be answered.")
+        return _starts_too_soon()
     if opening is not None:
         take_aside(work, opening, found.quantity, "again")
     if offers:
@@ -78,6 +78,10 @@ def move(work: Work, command: c.Move, booking: Booking) -> Done | Refusal:
     now_at = line.position(view, place) - (booking.place < place)
     work.emit(e.Moved(work.now, booking.number, place, arrival, now_at, was, command.why))
     return Done(booking.number)
+
+
+def _starts_too_soon() -> Refusal:
+    return Refusal("too_late", "It starts too soon for an offer to be answered.")
 
 
 def _no_place_behind(number: int | None, other: Booking | None, booking: Booking) -> Refusal:
@@ -124,7 +128,7 @@ def resolve(work: Work, command: c.Resolve) -> Done | Refusal:
         return invalid("action", "action must be again, free or close.")
     unit = view.units[opening.unit] if opening.unit is not None else None
     if command.action == "again" and too_late(work, unit, work.now):
-        return Refusal("too_late", "It starts too soon for an offer to be answered.")
+        return _starts_too_soon()
     how = {"again": "again", "free": "freed", "close": "closed"}[command.action]
     if how == "freed" and opening_of(view, opening.quota, None) is not None:
         # No room has two openings: what is freed beside one that goes on joins it.

@@ -22,6 +22,7 @@ from holdfast.core.model import Instant, Price
 from holdfast.messages.languages import language_of
 from holdfast.messages.notice import Notice
 from holdfast.messages.wording import word
+from holdfast.shapes import total_of
 
 # How a day is written so that it fits into a sentence of the language without being inflected.
 _DAY: Final = {"en": "yMMMEd", "fi": "yMEd", "de": "yMMMEd"}
@@ -153,8 +154,8 @@ def _price(notice: Notice, speech: Speech, quantity: int) -> str:
     """What all of it costs: as was agreed, else as the pool has it."""
     booking = notice.booking
     agreed = (booking.price or booking.asked_price) if booking is not None else None
-    each = agreed or notice.pool.price
-    return "" if each is None else _spaces(speech.price(Price(each.amount * quantity, each.currency)))
+    total = total_of(agreed or notice.pool.price, quantity)
+    return "" if total is None else _spaces(speech.price(total))
 
 
 def _note(facts: Mapping[str, Any], speech: Speech) -> str:

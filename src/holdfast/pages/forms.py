@@ -21,6 +21,7 @@ BODY_MAX: Final = 64 * 1024
 FORM_WINDOW: Final = 24 * 3_600_000
 _FIELDS_MAX: Final = 200
 _NAME: Final = re.compile(r"([0-9a-f]{24})-([0-9]{1,15})")
+_PARTY: Final = re.compile(r"web-[0-9a-f]{24}")
 
 
 def filled_in(body: bytes, content_type: bytes | None) -> dict[str, str]:
@@ -53,3 +54,12 @@ def name_of_form(secret: str, pool: str, token: str, now: Instant) -> str | None
     if found is None or not now - FORM_WINDOW < int(found[2]) <= now:
         return None
     return found[1]
+
+
+def party_of(form: str) -> str:
+    """The id of who signs up by a form, and has none of their own."""
+    return f"web-{form}"
+
+
+def is_party_of_form(party_id: str) -> bool:
+    return _PARTY.fullmatch(party_id) is not None

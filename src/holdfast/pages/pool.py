@@ -153,7 +153,7 @@ async def sign_up(call: Call) -> Answer:
     form = forms.name_of_form(call.hf.secret, pool, call.form.get("form", ""), call.now)
     if form is None:
         return see_other(call.pool_url(name, no="stale"))
-    party, quota = f"web-{form}", call.form.get("quota", "")
+    party, quota = forms.party_of(form), call.form.get("quota", "")
     unit = call.form.get(f"unit-{quota}", "")
     quantity = call.form.get("quantity", "1")
     if not _is_number(quantity):

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
-from holdfast.core.model import KEEPS_PLACE, Instant, Unit
+from holdfast.core.model import WAITING, Instant, Unit
 from holdfast.core.room import overflow
 from holdfast.core.work import Decision
 from holdfast.store import rows
@@ -152,11 +152,7 @@ class Writer:
                         inserted.append(rows.inserted(pool_id, booking, source))
                 elif old is not booking:
                     updated.append(rows.updated(pool_id, old, booking))
-                    if (
-                        old.place != booking.place
-                        and old.state in KEEPS_PLACE
-                        and booking.state in KEEPS_PLACE
-                    ):
+                    if old.state == booking.state == WAITING and old.place != booking.place:
                         moved.append((pool_id, number, LOWEST + number))
                     if rows.other_details(old, booking):
                         details.append(rows.details(pool_id, booking))
