@@ -68,12 +68,12 @@ def _values(name: str) -> list[str]:
 
 
 def _step(name: str) -> str:
-    values = _values(name)
+    values, rows = _values(name), _PARTS["rows_of"].format(name=name)
     plain = _INSERT.fullmatch(QUERIES[name])
     if plain is None:
-        return _PARTS["together_each"].format(name=name, values=", ".join(values))
+        return _PARTS["together_each"].format(name=name, values=", ".join(values), rows=rows)
     row = VALUE.sub(lambda found: values[int(found[1]) - 1], plain[2])
-    return _PARTS["together_insert"].format(insert=plain[1], values=row, name=name, conflict=plain[3])
+    return _PARTS["together_insert"].format(insert=plain[1], values=row, rows=rows, conflict=plain[3])
 
 
 def _each(name: str, *, exactly: bool) -> list[str]:

@@ -28,13 +28,18 @@ SELECT RAISE(ABORT, 'overtaken') WHERE NEW.live <> (
         ON b.pool_id = CAST(s.key AS INTEGER) AND b.party_id = p.value AND b.state = 'held'
 );
 
+-- part: rows_of
+-- The rows of a list. The limit, which is none, keeps the query as it is: otherwise it would become a part of the
+-- one around it, and each value of a row would have the whole row written out as JSON again.
+(SELECT key, value FROM json_each(NEW.{name}) LIMIT -1 OFFSET 0);
+
 -- part: together_insert
 -- A plain insert: all rows at once.
-{insert} SELECT {values} FROM json_each(NEW.{name}) WHERE true {conflict};
+{insert} SELECT {values} FROM {rows} WHERE true {conflict};
 
 -- part: together_each
 -- Any other statement: a row at a time, in their order.
-INSERT INTO each_of_{name} SELECT {values} FROM json_each(NEW.{name});
+INSERT INTO each_of_{name} SELECT {values} FROM {rows};
 
 -- part: each_view
 CREATE TEMP VIEW IF NOT EXISTS each_of_{name} ({columns}) AS SELECT {nothing};
