@@ -37,7 +37,7 @@ from holdfast.lane import Job
 from holdfast.shapes import Booking
 from holdfast.store import rows
 from holdfast.store.ahead import Ahead, load_ahead, may_go_ahead
-from holdfast.store.base import Reader, Store, Transaction, still_so
+from holdfast.store.base import Reader, Seen, Store, Transaction, Write, still_so
 from holdfast.store.blocks import entered_with
 from holdfast.store.loaded import Loaded, Memory, entered_unless_looked_at
 from holdfast.store.loader import Loader
@@ -79,6 +79,7 @@ class Batch:
         self._kept_before: Kept = {}
         self._hoarding = Hoarding(0)
         self._ahead = Ahead()
+        self._ready: tuple[Seen, list[Write]] | None = None
 
     # Under the lock ---------------------------------------------------------------------------------
 
@@ -327,14 +328,24 @@ class Batch:
             entered = entered_with(loaded.entered, newcomers) if plain else entered_unless_looked_at(loaded)
             self._memory.keep(loaded, entered)
 
+    def make_ready(self) -> bool:
+        """Put together what is to be written; whether it is one statement. Nobody else may go along."""
+        changed = self.changed
+        if self.writer.is_plain(changed):
+            self._ready = self._ahead.seen(), self.writer.writes_in_one(changed)
+            return bool(self._ready[1])
+        return False
+
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
-        changed, time = self.changed, asyncio.get_running_loop().time
-        began, plain = time(), self.writer.is_plain(changed)
-        tx = await self._store.begin(to_finish=plain)
+        time = asyncio.get_running_loop().time
+        began = time()
+        if self._ready is None:
+            self.make_ready()
+        tx = await self._store.begin(to_finish=self._ready is not None)
         try:
-            if plain:
-                if not await tx.finish(self._ahead.seen(), self.writer.writes_in_one(changed)):
+            if self._ready is not None:
+                if not await tx.finish(*self._ready):
                     raise Overtaken
             else:
                 await self._write_if_still_so(tx)

@@ -10,7 +10,7 @@ from copy import copy
 from threading import get_ident
 from typing import Any, Final, Self, TypeVar, cast
 
-from holdfast import command_words, ids, inputs, tokens
+from holdfast import command_words, ids, inputs, tokens, upkeep
 from holdfast.answers import Answer, digest_of
 from holdfast.clock import Clock
 from holdfast.core import commands as c
@@ -165,8 +165,8 @@ class Door:
         return await self.submit(pool_id, c.Tick())
 
     async def _forget(self, before: Instant) -> None:
-        await self.engine.forget_requests(before)
-        await self.engine.forget_changes(before)
+        await upkeep.forget_requests(self.engine.store, before)
+        await upkeep.forget_changes(self.engine.store, before)
 
     def _known_pool(self, name: object) -> int | None:
         """The pool of this name, if it was looked up before."""

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from collections.abc import Callable
+from typing import Final
 
 from holdfast.answers import Answer
 from holdfast.batch import Batch, Overtaken
@@ -27,16 +27,12 @@ from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.flight import Flight
 from holdfast.lane import BATCH_MAX, Job, Lane
 from holdfast.observe import Observer
-from holdfast.store.base import Store, Transaction
+from holdfast.store.base import Store
 from holdfast.store.loaded import Memory
-
-T = TypeVar("T")
 
 log = logging.getLogger("holdfast")
 
 _ASIDE_S: Final = 0.005
-_KEEP_S: Final = 10.0
-FORGET_MAX: Final = 1_000
 _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
 # Two batches share the callers, one being written and one being decided; fewer than this go in one.
@@ -85,7 +81,8 @@ class Engine:
         1. take jobs; what is in flight meanwhile is the batch before;
         2. decide them ahead, on what that one leaves behind;
         3. hand them to the flight as its `next`: it sends them off the moment it is written itself, and until
-           then those who come go along;
+           then those who come go along; or, once they are enough and where the database takes them already,
+           send them off behind it;
         4. if nothing was in flight, send them off here; if they could not be decided ahead, or the flight did
            not come to be, carry them out under the lock. While that goes on nothing is in flight.
         """
@@ -138,7 +135,19 @@ class Engine:
             if left:
                 self.lane.put_back(left)
                 break
+        if flight.is_young():
+            self._line_up(flight, ready)
         return ready
+
+    def _line_up(self, flight: Flight, ready: Batch) -> None:
+        """Nobody else goes along: have it at hand when the flight is written; or send it off behind it."""
+        try:
+            is_one_statement = ready.make_ready()
+        except Exception as error:  # noqa: BLE001  # it will come again, and be dealt with there
+            log.debug("a batch could not be made ready: %s", error)
+            return
+        if is_one_statement and self.store.lines_up:
+            flight.next, flight.following = None, self._launch(ready, flight)
 
     def _in_time(self, jobs: list[Job]) -> list[Job]:
         """Those that can wait for the database; the others have waited behind enough batches in vain."""
@@ -147,22 +156,26 @@ class Engine:
         self._fail(late, Unavailable("the database has been away for too long; nothing was begun"))
         return [job for job in jobs if job.give_up_at > now]
 
-    def _launch(self, batch: Batch) -> Flight:
+    def _launch(self, batch: Batch, behind: Flight | None = None) -> Flight:
         flight = Flight(batch)
-        flight.task = asyncio.create_task(self._fly(flight))
+        flight.task = asyncio.create_task(self._fly(flight, behind))
         return flight
 
-    async def _fly(self, flight: Flight) -> bool:
+    async def _fly(self, flight: Flight, behind: Flight | None) -> bool:
         """Write a batch that was decided ahead, whatever happens; whether it is as it was decided."""
         written: bool | None = False
         try:
-            written = await self._write(flight.batch)
+            written = await self._write(flight.batch, behind)
             if written:
+                flight.written = True
                 if flight.next is not None:
-                    # The database need not wait until all are answered and have asked again.
+                    # The database need not wait until all are answered and have asked again: it goes first.
                     flight.following = self._launch(flight.next)
+                    await asyncio.sleep(0)
                 self._answer(flight.batch)
             elif written is None:
+                if behind is not None:
+                    await asyncio.wait([behind.task])
                 flight.batch.forget()
                 await self._carry_out(flight.batch.jobs)
         except Exception as error:
@@ -202,12 +215,12 @@ class Engine:
             log.exception("a batch could not be carried out")
             self._fail(jobs, CommandFailed(f"{type(error).__name__}: {error}"))
 
-    async def _write(self, ready: Batch) -> bool | None:
+    async def _write(self, ready: Batch, behind: Flight | None) -> bool | None:
         """Write what was decided ahead; None if nothing was written, False if nobody can tell."""
         try:
             await ready.write_ahead()
         except Overtaken:
-            self._was_wrong()
+            self._was_wrong(behind)
             return None
         except OutcomeUnknown as unknown_outcome:
             happened = await self._settle(ready)
@@ -219,13 +232,15 @@ class Engine:
                 return None
         except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
             log.debug("a batch that was decided ahead could not be written: %s", error)
-            self._was_wrong()
+            self._was_wrong(behind)
             return None
         self.batches_ahead += 1
         return True
 
-    def _was_wrong(self) -> None:
+    def _was_wrong(self, behind: Flight | None) -> None:
         """Someone came again whom nobody had looked up; or, if all were, another process was quicker."""
+        if behind is not None and not behind.written:
+            return  # what it was decided on has not come to be, and was judged then
         if self._look_up:
             self._wary = _WARY
         self._look_up = _WARY
@@ -318,48 +333,6 @@ class Engine:
                 await asyncio.sleep(_SETTLE_PAUSE_S)
         log.error("the outcome of a commit stays unknown: the database does not come back to tell")
         return None
-
-    async def keep(self, pool_id: int, work: Callable[[Transaction], Awaitable[T]], *, dry_run: bool) -> T:
-        """Do some work of keeping in a transaction of its own, under the pool's lock; or rehearse it.
-
-        If its outcome stays unknown it can be done again: what is forgotten already is not found any more.
-        """
-        loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + _KEEP_S
-        while True:
-            tx = await self.store.begin()
-            try:
-                # One that is locked from outside is not waited for: the whole lane would wait, too.
-                if await tx.rows("lock_pools", [pool_id]):
-                    done = await work(tx)
-                    if not dry_run:
-                        await tx.commit()
-                    return done
-            finally:
-                await tx.rollback()
-            if loop.time() >= give_up_at:
-                raise Busy("the pool has been held from outside for too long")
-            await asyncio.sleep(_ASIDE_S)
-
-    async def forget_requests(self, before: Instant) -> None:
-        """Forget the idempotency keys of before an instant."""
-        await self._forget_by("forget_requests", before)
-
-    async def forget_changes(self, before: Instant) -> None:
-        """Forget which changes came before an instant: nobody can go on from there any more."""
-        await self._forget_by("forget_stream", before)
-
-    async def _forget_by(self, query: str, before: Instant) -> None:
-        """A few at a time, so that nobody waits long."""
-        forgotten = FORGET_MAX
-        while forgotten == FORGET_MAX:
-            tx = await self.store.begin(beside=True)
-            try:
-                forgotten = len(await tx.rows(query, before, FORGET_MAX))
-                await tx.commit()
-            finally:
-                await tx.rollback()
-            await asyncio.sleep(0)
 
     def _answer(self, batch: Batch) -> None:
         self._away = False

@@ -17,10 +17,13 @@ class Flight:
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.task: asyncio.Task[bool]
+        self.written = False
         self.next: Batch | None = None
         self.following: Flight | None = None
         self._old_at = asyncio.get_running_loop().time() + _YOUNG_S
 
     def is_young(self) -> bool:
-        """Whether it goes on, and may well end soon: nobody else shall wait for a database that is stuck."""
-        return not self.task.done() and asyncio.get_running_loop().time() < self._old_at
+        """Whether it goes on, has nobody following yet, and may well end soon: nobody else shall wait for a
+        database that is stuck."""
+        goes_on = self.following is None and not self.task.done()
+        return goes_on and asyncio.get_running_loop().time() < self._old_at

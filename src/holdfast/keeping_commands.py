@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast import command_words, inputs
+from holdfast import command_words, inputs, upkeep
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
 from holdfast.keeping import erasure, exports, imports, persons
@@ -158,7 +158,7 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
                 by=by,
                 even_open=dry_run and cancel,
             )
-            it = await self.engine.keep(pool_id, forget, dry_run=dry_run)
+            it = await upkeep.keep(self.store, pool_id, forget, dry_run=dry_run)
             if it.still_open:
                 return _still_open(persons.named(pool_id, it.still_open))
             forgotten.append(it)

@@ -17,9 +17,9 @@ import asyncpg
 import psutil
 import pytest
 
-from holdfast import Holdfast, SyncHoldfast, granted, open_sync
-from holdfast.engine import Engine
+from holdfast import Holdfast, SyncHoldfast, granted, open_sync, upkeep
 from holdfast.errors import Busy, Closing, Refused, Unavailable
+from holdfast.store.base import Store
 from tests.database import SECRET, ask, dialect_of, sqlite_file
 from tests.engine.looking import bookings, look, look_now, wrong
 from tests.engine.processes import ROOT
@@ -155,15 +155,15 @@ async def test_closing_just_when_the_ticker_wakes_does_not_hang(database_url: st
 async def test_closing_cuts_no_transaction_of_the_ticker_in_two(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forget, said = Engine.forget_requests, []
+    forget, said = upkeep.forget_requests, []
 
-    async def forget_slowly(self: Engine, before: int) -> None:
+    async def forget_slowly(store: Store, before: int) -> None:
         said.append("began")
         await asyncio.sleep(0.2)
-        await forget(self, before)
+        await forget(store, before)
         said.append("ended")
 
-    monkeypatch.setattr(Engine, "forget_requests", forget_slowly)
+    monkeypatch.setattr(upkeep, "forget_requests", forget_slowly)
     async with asyncio.timeout(LONG_S), Holdfast.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         granted(await hf.book("hall", "Ann"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, PoolState, Refusal, granted
+from holdfast import Booking, Holdfast, PoolState, Refusal, granted, upkeep
 from holdfast.answers import digest_as_said
 from holdfast.core.policy import PRESETS
 from holdfast.staff_commands import StaffCommands
@@ -285,8 +285,8 @@ async def test_keys_are_forgotten_after_a_day(hf: Holdfast, database_url: str) -
     await hf.advance(seconds=12 * 3600)
     granted(await hf.book("gig", "new", idempotency_key="new"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.engine.FORGET_MAX", 2)
-        await hf.engine.forget_requests(START + 1)
+        patch.setattr("holdfast.upkeep.FORGET_MAX", 2)
+        await upkeep.forget_requests(hf.store, START + 1)
     assert await ask(database_url, "SELECT key FROM requests") == [("new",)]
     assert refused(await hf.book("gig", "other", idempotency_key="new")) == "idempotency_mismatch"
     assert granted(await hf.book("gig", "old 0", idempotency_key="old 0")).state == "held"

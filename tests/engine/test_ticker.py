@@ -10,12 +10,13 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from holdfast import Booking, Holdfast, granted
+from holdfast import Booking, Holdfast, granted, upkeep
 from holdfast import ticker as tickers
 from holdfast.clock import SystemClock, TestClock, to_datetime
 from holdfast.core import fill as filling
 from holdfast.errors import CommandFailed
 from holdfast.store import loader
+from holdfast.store.base import Store
 from tests.database import SECRET, START, ask, dialect_of, opened
 from tests.engine.looking import events, look, wrong
 from tests.engine.processes import Worker, Workers
@@ -108,11 +109,11 @@ async def test_holds_expire_while_old_keys_are_being_forgotten(
     reached, go_on = asyncio.Event(), asyncio.Event()
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
 
-        async def forget(before: int) -> None:
+        async def forget(store: Store, before: int) -> None:
             reached.set()
             await go_on.wait()
 
-        monkeypatch.setattr(hf.engine, "forget_requests", forget)
+        monkeypatch.setattr(upkeep, "forget_requests", forget)
         await hf.ticker.start()
         ann = await hold(hf, "chair")
         await until(lambda: is_in(hf, ann, "expired"))
@@ -129,10 +130,10 @@ async def test_that_old_keys_cannot_be_forgotten_is_told_and_stops_nothing(
 ) -> None:
     async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
 
-        async def forget(before: int) -> None:
+        async def forget(store: Store, before: int) -> None:
             raise RuntimeError("no more space")
 
-        monkeypatch.setattr(hf.engine, "forget_requests", forget)
+        monkeypatch.setattr(upkeep, "forget_requests", forget)
         await hf.ticker.start()
         for pool in ("chair", "sofa"):
             held = await hold(hf, pool)

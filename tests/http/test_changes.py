@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast import TestClock, granted
+from holdfast import TestClock, granted, upkeep
 from holdfast.changes import BookingChange, Changes, Cursor, News
 from holdfast.http.stream import Watcher
 from tests.database import START, ask, dialect_of, opened
@@ -68,7 +68,7 @@ async def test_old_changes_are_forgotten_and_foreign_ones_too(database_url: str)
         old = await changes.now()
         await hf.advance(seconds=25 * 3600)
         granted(await hf.book("a", "ann"))
-        await hf.engine.forget_changes(hf.clock.now() - 24 * 3_600_000)
+        await upkeep.forget_changes(hf.store, hf.clock.now() - 24 * 3_600_000)
         assert await ask(database_url, "SELECT count(*) FROM stream") == [(1,)]
         assert not await changes.can_resume(old)
         assert await changes.can_resume(await changes.now())
@@ -112,7 +112,7 @@ async def test_what_is_forgotten_while_it_is_read_is_no_news(
 
         @contextlib.asynccontextmanager
         async def after_forgetting() -> AsyncIterator[Any]:
-            await hf.engine.forget_changes(hf.clock.now() + 1)
+            await upkeep.forget_changes(hf.store, hf.clock.now() + 1)
             async with snapshot() as found:
                 yield found
 

@@ -28,6 +28,7 @@ from holdfast.store.sqlite.transaction import (
     SqliteTransaction,
     patiently,
 )
+from holdfast.store.sqlite.turns import Turns
 
 log = logging.getLogger("holdfast")
 
@@ -45,9 +46,10 @@ class SqliteStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self.is_beside = _cores() > 1
+        self.is_beside = self.lines_up = _cores() > 1
         self.committer = ThreadPoolExecutor(1, thread_name_prefix="holdfast-commit")
-        self.writer_free = asyncio.Lock()
+        self._turns = Turns()
+        self._last: SqliteTransaction | None = None
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._snapshots: list[sqlite3.Connection] = []
@@ -132,16 +134,22 @@ class SqliteStore:
 
     async def begin(self, *, beside: bool = False, to_finish: bool = False) -> SqliteTransaction:
         assert self._writer is not None
-        await self.writer_free.acquire()
+        before = self._last if to_finish and self._last is not None and self._last.is_finishing else None
+        if before is None or not self._turns.share():
+            before = None
+            await self._turns.take()
         try:
             if self._closed:
                 raise Closing("Holdfast is closed")
             if to_finish and self.is_beside:
                 self._prepare(self._writer)
         except BaseException:
-            self.writer_free.release()
+            self._turns.give_back()
             raise
-        tx = SqliteTransaction(self._writer, self.committer, self.writer_free.release, beside=self.is_beside)
+        tx = SqliteTransaction(
+            self._writer, self.committer, self._turns.give_back, beside=self.is_beside, before=before
+        )
+        self._last = tx
         if not to_finish:
             try:
                 await tx.begin()
@@ -164,9 +172,12 @@ class SqliteStore:
         """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
         waited = 0.0
         while waited < BUSY_S:
-            async with self.writer_free:
+            await self._turns.take()
+            try:
                 if await self._emptied():
                     return
+            finally:
+                self._turns.give_back()
             # Somebody is still reading what was there before.
             await asyncio.sleep(0.02)
             waited += 0.02
