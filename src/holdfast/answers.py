@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast import ids
 from holdfast.core import commands as c
+from holdfast.core import model
 from holdfast.core.model import HELD, OFFERED, Instant, Party, Price
 from holdfast.core.refusals import Refusal, already_waiting
 from holdfast.core.view import View
@@ -25,6 +26,7 @@ from holdfast.shapes import (
     pool_shape,
     refusal_shape,
     total_of,
+    wanted,
     with_tokens,
 )
 
@@ -115,13 +117,13 @@ def handed_over(answer: Answer, command: c.Command, secret: str) -> Answer:
 def encode_answer(answer: Answer) -> str:
     """The answer as it is stored: without tokens, and a booking without the names of its many fields.
 
-    Nor is it stored who booked, and what they have answered: `of_party` says so again.
+    Nor is it stored who booked, and what they have answered and want: `of_row` says so again.
     """
     if isinstance(answer, Booking):
         if _is_new_hold(answer):
             return "held " + _encoder.encode(_essence(answer)).decode()
         offer = answer.offer and msgspec.structs.replace(answer.offer, token="")
-        kept: list[Any] = [*msgspec.structs.astuple(answer)[:-2], None, offer]
+        kept: list[Any] = [*msgspec.structs.astuple(answer)[:-3], None, offer]
         kept[_PARTY], kept[_ANSWERS] = _NOBODY, {}
         return "booking " + _encoder.encode(kept).decode()
     return f"{_NAMES[type(answer)]} {_encoder.encode(answer).decode()}"
@@ -137,9 +139,9 @@ def decode_answer(text: str) -> Answer:
     return _decoders[name].decode(body)  # type: ignore[no-any-return]
 
 
-def of_party(answer: Booking, party: Party, answers: Mapping[str, Any]) -> Booking:
+def of_row(answer: Booking, row: model.Booking) -> Booking:
     """A kept answer, with what its booking's row says of the party."""
-    return msgspec.structs.replace(answer, party=party, answers=answers)
+    return msgspec.structs.replace(answer, party=row.party, answers=row.answers, wants=wanted(row.wants))
 
 
 def digest_of(pool_id: int, command: c.Command, encoder: msgspec.json.Encoder = _orderly) -> bytes:

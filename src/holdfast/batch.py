@@ -21,7 +21,7 @@ from holdfast.answers import (
     encode_answer,
     for_stranger,
     handed_over,
-    of_party,
+    of_row,
     outcome_of,
     rehearsed,
 )
@@ -145,7 +145,7 @@ class Batch:
                 for at in bookings[row[0], booking.number]:
                     digest, answer = self._found[at]
                     assert isinstance(answer, Booking)
-                    self._found[at] = (digest, of_party(answer, booking.party, booking.answers))
+                    self._found[at] = (digest, of_row(answer, booking))
 
     async def _create(self, tx: Transaction, job: Job) -> None:
         assert isinstance(job.command, c.CreatePool)

@@ -31,6 +31,14 @@ class Offer(msgspec.Struct, frozen=True):
     quantity: int
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """What a booking would accept: a condition on a unit's attributes, and when the unit may start."""
+
+    attributes: Mapping[str, Any] | None = None
+    from_at: datetime | None = None
+    until_at: datetime | None = None
+
+
 class Booking(msgspec.Struct, frozen=True):
     """A booking: where it stands, and until when."""
 
@@ -59,6 +67,7 @@ class Booking(msgspec.Struct, frozen=True):
     split_from: str | None = None
     edit_token: str | None = None
     offer: Offer | None = None
+    wants: Wanted | None = None
 
 
 class QuotaRoom(msgspec.Struct, frozen=True):
@@ -141,7 +150,7 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
     """A booking of a view; with its tokens, if the secret is given: for its owner's eyes, or staff's."""
     b, pool = view.bookings[number], view.pool
     # Taken apart and put together by position: this is made for every answer.
-    _, reference, party, quota, quantity, state, place, _, _, position, _, _, price, units = b[:14]
+    _, reference, party, quota, quantity, state, place, _, _, position, wants, _, price, units = b[:14]
     attempts, round_, offered_at, _, expires_at, confirmed_at = b[16:22]
     created_at, updated_at, split_from, answers = b[22:]
     booking_id = ids.id_of_reference(pool.id, reference)
@@ -175,6 +184,7 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         ids.booking_text(pool.id, split_from) if split_from else None,
         None if secret is None else tokens.edit_token(secret, booking_id),
         _live_offer(b, booking_id, secret) if state == OFFERED else None,
+        None if wants is None else wanted(wants),
     )
 
 
@@ -208,6 +218,12 @@ def _live_offer(b: model.Booking, booking_id: str, secret: str | None) -> Offer:
     assert b.expires_at is not None
     token = "" if secret is None else tokens.offer_token(secret, booking_id, b.offer_seq)
     return Offer(b.offer_seq, token, to_datetime(b.expires_at), b.offer_quantity)
+
+
+def wanted(wants: model.Wants | None) -> Wanted | None:
+    if wants is None:
+        return None
+    return Wanted(wants.attributes, optional_datetime(wants.from_at), optional_datetime(wants.until_at))
 
 
 def pool_shape(view: View, now: Instant) -> PoolState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 
 from holdfast import Booking, Holdfast, Price, Refusal, granted
 from holdfast.records import QuotaUse, Stats
+from holdfast.shapes import Wanted
 from tests.database import dump, opened
 
 
@@ -264,6 +266,23 @@ async def test_an_opening_goes_on_however_many_units_are_free(
     granted(await hf.cancel(bea.id))
     assert granted(await hf.book("hall", "cyd")).units == ("s1",)
     assert granted(await hf.room("hall")) == {"main": 8}
+
+
+async def test_a_booking_says_what_it_wants(hf: Holdfast, database_url: str) -> None:
+    """For as long as it is there, and whoever looks; so does the answer under its key, by another node."""
+    units = [{"label": "w", "attributes": {"side": "window"}, "starts_at": "2027-03-20T14:00:00Z"}]
+    granted(await hf.create_pool("hall", preset="course_section", quotas=[{"key": "main", "units": units}]))
+    olga = granted(await hf.book("hall", "olga", units=["w"]))
+    window = {"attribute": "side", "is": "window"}
+    asked = {"attributes": window, "from_at": "2026-03-07T14:00:00Z"}
+    ann = granted(await hf.book("hall", "ann", wants=asked, idempotency_key="a"))
+    wants = Wanted(window, datetime(2026, 3, 7, 14, tzinfo=UTC))
+    assert (ann.state, ann.wants, olga.wants) == ("waiting", wants, None)
+    async with opened(database_url) as there:
+        assert granted(await there.book("hall", "ann", wants=asked, idempotency_key="a")).wants == wants
+    granted(await hf.cancel(olga.id))
+    (listed,) = [it for it in granted(await hf.bookings("hall")) if it.id == ann.id]
+    assert (listed.state, listed.wants) == ("offered", wants)
 
 
 async def test_free_units_are_found_to_the_last(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
