@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -189,3 +191,19 @@ def test_a_unit_is_closed_and_opened_again_as_it_was(sam: Desk, rita: Desk, admi
         if it["event"] == "UnitClosed"
     ]
     assert log == ["staff:Sam"]
+
+
+def test_units_are_opened_that_start_at_a_time_of_their_own(sam: Desk, admin: Client) -> None:
+    """At the time that it is there, where the pool is."""
+    key = salon(admin)
+    pool = admin.ask("GET", f"/v1/pools/{key}")
+    there, zone = f"/console/pools/{pool['id']}", ZoneInfo(pool["time_zone"])
+    form = f"{there}/edit", f"{there}/units"
+    assert sam.press(*form, labels="dawn, dusk", starts_at="2031-07-05T06:30").endswith("told=units_added")
+    assert sam.press(*form, labels="any time", starts_at="").endswith("told=units_added")
+    found = {it["label"]: it["starts_at"] for it in admin.ask("GET", f"/v1/pools/{key}/units")["items"]}
+    early = datetime(2031, 7, 5, 6, 30, tzinfo=zone)
+    assert [datetime.fromisoformat(found[label]) for label in ("dawn", "dusk")] == [early, early]
+    assert found["any time"] is None
+    assert sam.press(*form, labels="never", starts_at="tomorrow").endswith("told=invalid")
+    assert "never" not in [it["label"] for it in admin.ask("GET", f"/v1/pools/{key}/units")["items"]]

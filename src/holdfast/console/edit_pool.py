@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from holdfast import inputs
 from holdfast.console import outcome, pool_form
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
@@ -131,13 +132,18 @@ async def change_status(call: Call) -> Answer:
 
 
 async def add_units(call: Call) -> Answer:
-    """Open more units, of names one on each line."""
-    pool = await pools.known(call)
-    quota = call.form.get("quota", "")
-    labels = pool_form.labels(call.form.get("labels", ""))
-    units = [{"label": label, "quota": quota} for label in labels]
-    answer = await call.hf.add_units(pool.id, units, by=call.by)
-    return call.done(f"/console/pools/{pool.id}", answer, "units_added")
+    """Open more units, of names with commas between; they start together, if at any time at all."""
+    pool, form = await pools.known(call), call.form
+    there = f"/console/pools/{pool.id}"
+    try:
+        starts_at = inputs.local_instant(form.get("starts_at") or None, pool.time_zone, "starts_at")
+    except inputs.Bad as bad:
+        return call.done(there, bad.refusal, "")
+    units = [
+        {"label": label, "quota": form.get("quota", ""), "starts_at": starts_at}
+        for label in pool_form.labels(form.get("labels", ""))
+    ]
+    return call.done(there, await call.hf.add_units(pool.id, units, by=call.by), "units_added")
 
 
 async def change_unit(call: Call) -> Answer:
