@@ -43,7 +43,6 @@ class FaultyStore:
         self.inner = inner
         self.dialect = inner.dialect
         self.is_beside = inner.is_beside
-        self.lines_up = inner.lines_up
         self.faults = faults
         self.dead = False
 

@@ -328,13 +328,11 @@ class Batch:
             entered = entered_with(loaded.entered, newcomers) if plain else entered_unless_looked_at(loaded)
             self._memory.keep(loaded, entered)
 
-    def make_ready(self) -> bool:
-        """Put together what is to be written; whether it is one statement. Nobody else may go along."""
+    def make_ready(self) -> None:
+        """Put together what is to be written, if it is one statement. Nobody may go along any more."""
         changed = self.changed
         if self.writer.is_plain(changed):
             self._ready = self._ahead.seen(), self.writer.writes_in_one(changed)
-            return bool(self._ready[1])
-        return False
 
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""

@@ -81,8 +81,7 @@ class Engine:
         1. take jobs; what is in flight meanwhile is the batch before;
         2. decide them ahead, on what that one leaves behind;
         3. hand them to the flight as its `next`: it sends them off the moment it is written itself, and until
-           then those who come go along; or, once they are enough and where the database takes them already,
-           send them off behind it;
+           then those who come go along;
         4. if nothing was in flight, send them off here; if they could not be decided ahead, or the flight did
            not come to be, carry them out under the lock. While that goes on nothing is in flight.
         """
@@ -136,18 +135,12 @@ class Engine:
                 self.lane.put_back(left)
                 break
         if flight.is_young():
-            self._line_up(flight, ready)
+            # Nobody else goes along: have it at hand when the flight is written.
+            try:
+                ready.make_ready()
+            except Exception as error:  # noqa: BLE001  # it will come again, and be dealt with there
+                log.debug("a batch could not be made ready: %s", error)
         return ready
-
-    def _line_up(self, flight: Flight, ready: Batch) -> None:
-        """Nobody else goes along: have it at hand when the flight is written; or send it off behind it."""
-        try:
-            is_one_statement = ready.make_ready()
-        except Exception as error:  # noqa: BLE001  # it will come again, and be dealt with there
-            log.debug("a batch could not be made ready: %s", error)
-            return
-        if is_one_statement and self.store.lines_up:
-            flight.next, flight.following = None, self._launch(ready, flight)
 
     def _in_time(self, jobs: list[Job]) -> list[Job]:
         """Those that can wait for the database; the others have waited behind enough batches in vain."""
@@ -156,26 +149,23 @@ class Engine:
         self._fail(late, Unavailable("the database has been away for too long; nothing was begun"))
         return [job for job in jobs if job.give_up_at > now]
 
-    def _launch(self, batch: Batch, behind: Flight | None = None) -> Flight:
+    def _launch(self, batch: Batch) -> Flight:
         flight = Flight(batch)
-        flight.task = asyncio.create_task(self._fly(flight, behind))
+        flight.task = asyncio.create_task(self._fly(flight))
         return flight
 
-    async def _fly(self, flight: Flight, behind: Flight | None) -> bool:
+    async def _fly(self, flight: Flight) -> bool:
         """Write a batch that was decided ahead, whatever happens; whether it is as it was decided."""
         written: bool | None = False
         try:
-            written = await self._write(flight.batch, behind)
+            written = await self._write(flight.batch)
             if written:
-                flight.written = True
                 if flight.next is not None:
                     # The database need not wait until all are answered and have asked again: it goes first.
                     flight.following = self._launch(flight.next)
                     await asyncio.sleep(0)
                 self._answer(flight.batch)
             elif written is None:
-                if behind is not None:
-                    await asyncio.wait([behind.task])
                 flight.batch.forget()
                 await self._carry_out(flight.batch.jobs)
         except Exception as error:
@@ -215,12 +205,12 @@ class Engine:
             log.exception("a batch could not be carried out")
             self._fail(jobs, CommandFailed(f"{type(error).__name__}: {error}"))
 
-    async def _write(self, ready: Batch, behind: Flight | None) -> bool | None:
+    async def _write(self, ready: Batch) -> bool | None:
         """Write what was decided ahead; None if nothing was written, False if nobody can tell."""
         try:
             await ready.write_ahead()
         except Overtaken:
-            self._was_wrong(behind)
+            self._was_wrong()
             return None
         except OutcomeUnknown as unknown_outcome:
             happened = await self._settle(ready)
@@ -232,15 +222,13 @@ class Engine:
                 return None
         except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
             log.debug("a batch that was decided ahead could not be written: %s", error)
-            self._was_wrong(behind)
+            self._was_wrong()
             return None
         self.batches_ahead += 1
         return True
 
-    def _was_wrong(self, behind: Flight | None) -> None:
+    def _was_wrong(self) -> None:
         """Someone came again whom nobody had looked up; or, if all were, another process was quicker."""
-        if behind is not None and not behind.written:
-            return  # what it was decided on has not come to be, and was judged then
         if self._look_up:
             self._wary = _WARY
         self._look_up = _WARY

@@ -17,7 +17,6 @@ class Flight:
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.task: asyncio.Task[bool]
-        self.written = False
         self.next: Batch | None = None
         self.following: Flight | None = None
         self._old_at = asyncio.get_running_loop().time() + _YOUNG_S

@@ -82,8 +82,6 @@ class Store(Protocol):
     dialect: str
     is_beside: bool
     """Whether it writes while we work: elsewhere, or on a core of its own."""
-    lines_up: bool
-    """Whether a transaction that is to be finished can come while the one before is being finished."""
 
     async def open(self) -> None:
         """Connect. Raises Unavailable."""

@@ -219,7 +219,6 @@ class PostgresTransaction:
 class PostgresStore:
     dialect = "postgres"
     is_beside = True
-    lines_up = False
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -28,7 +28,6 @@ from holdfast.store.sqlite.transaction import (
     SqliteTransaction,
     patiently,
 )
-from holdfast.store.sqlite.turns import Turns
 
 log = logging.getLogger("holdfast")
 
@@ -46,10 +45,9 @@ class SqliteStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self.is_beside = self.lines_up = _cores() > 1
+        self.is_beside = _cores() > 1
         self.committer = ThreadPoolExecutor(1, thread_name_prefix="holdfast-commit")
-        self._turns = Turns()
-        self._last: SqliteTransaction | None = None
+        self.writer_free = asyncio.Lock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._snapshots: list[sqlite3.Connection] = []
@@ -134,22 +132,16 @@ class SqliteStore:
 
     async def begin(self, *, beside: bool = False, to_finish: bool = False) -> SqliteTransaction:
         assert self._writer is not None
-        before = self._last if to_finish and self._last is not None and self._last.is_finishing else None
-        if before is None or not self._turns.share():
-            before = None
-            await self._turns.take()
+        await self.writer_free.acquire()
         try:
             if self._closed:
                 raise Closing("Holdfast is closed")
             if to_finish and self.is_beside:
                 self._prepare(self._writer)
         except BaseException:
-            self._turns.give_back()
+            self.writer_free.release()
             raise
-        tx = SqliteTransaction(
-            self._writer, self.committer, self._turns.give_back, beside=self.is_beside, before=before
-        )
-        self._last = tx
+        tx = SqliteTransaction(self._writer, self.committer, self.writer_free.release, beside=self.is_beside)
         if not to_finish:
             try:
                 await tx.begin()
@@ -172,12 +164,9 @@ class SqliteStore:
         """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
         waited = 0.0
         while waited < BUSY_S:
-            await self._turns.take()
-            try:
+            async with self.writer_free:
                 if await self._emptied():
                     return
-            finally:
-                self._turns.give_back()
             # Somebody is still reading what was there before.
             await asyncio.sleep(0.02)
             waited += 0.02

@@ -98,8 +98,7 @@ class SqliteSnapshot(SqliteReader):
 class SqliteTransaction:
     """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`.
 
-    `beside` says that there is a core for the thread: then it also writes what is finished at once. That may
-    come while the one `before` it is being written; it is written behind it then, if that one was.
+    `beside` says that there is a core for the thread: then it also writes what is finished at once.
     """
 
     def __init__(
@@ -109,17 +108,13 @@ class SqliteTransaction:
         free: Callable[[], None],
         *,
         beside: bool,
-        before: SqliteTransaction | None = None,
     ) -> None:
         self._connection = connection
         self._thread = thread
         self._free = free
         self._beside = beside
-        self._before = before
         self._open = True
         self._begun = False
-        self._written = False
-        self.is_finishing = False
 
     async def begin(self) -> None:
         """Begin, if that was not done: what is finished at once needs no beginning."""
@@ -163,7 +158,6 @@ class SqliteTransaction:
         if not self._beside:
             return await self._finish_here(seen, writes)
         statement, values = together(seen, writes)
-        self.is_finishing = True
         try:
             await patiently(lambda: self._elsewhere(statement, values), BUSY_S)
         except sqlite3.IntegrityError as error:
@@ -193,35 +187,23 @@ class SqliteTransaction:
         self._end()
 
     async def _elsewhere(self, statement: str, values: Sequence[Any] = ()) -> None:
-        begun, before = Lock(), self._before
+        begun = Lock()
         begun.acquire()
 
         def work() -> None:
             begun.release()
-            if before is not None:
-                before.assert_written()
             self._connection.execute(statement, values)
-            self._written = True
 
         done = self._thread.submit(work)
         try:
             # Threads take turns by Python's lock, and while this one is busy the other would get it late. So
-            # it goes first: soon SQLite is at work, which needs the lock no more. If it is at the one before,
-            # it has the lock when it comes to this.
-            if before is None or not before.is_finishing:
-                begun.acquire(timeout=_BEGUN_S)
+            # it goes first: soon SQLite is at work, which needs the lock no more.
+            begun.acquire(timeout=_BEGUN_S)
             await asyncio.shield(asyncio.wrap_future(done))
         except (asyncio.CancelledError, KeyboardInterrupt):
             # The caller goes away, the disk goes on: nobody may begin before it is done.
             wait([done])
             raise
-
-    def assert_written(self) -> None:
-        """Raises, as SQLite would, if it is still to be written, or never will be."""
-        if not self._written:
-            if self._open:
-                raise sqlite3.OperationalError("locked by the one before, which is tried again")
-            raise sqlite3.IntegrityError(OVERTAKEN)
 
     async def rollback(self) -> None:
         # After some errors, such as a full disk, SQLite has rolled back by itself.
@@ -233,6 +215,5 @@ class SqliteTransaction:
 
     def _end(self) -> None:
         if self._open:
-            self._open = self.is_finishing = False
-            self._before = None
+            self._open = False
             self._free()

@@ -1,0 +1,131 @@
+"""Nobody joins a batch that was sent off; what was decided on one that never came to be is decided anew."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from holdfast import Booking, Holdfast, granted
+from holdfast.batch import Batch
+from holdfast.flight import Flight
+from holdfast.lane import Job
+from tests.database import ask
+from tests.engine.staging import nodes, outcome
+from tests.engine.test_ahead import slowly, soon
+from tests.engine.test_taking_along import Stage, crowd, number, stage
+from tests.patience import PATIENCE_S
+from tests.verified import assert_verified
+
+__all__ = ["stage"]
+
+
+async def joined_what_was_sent_off(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many: Ann's batch is written, Bea's is sent off, and before Ann is told enough come to go along."""
+    hf, launch, sleep = stage.hf, stage.hf.engine._launch, asyncio.sleep
+    came, joined = list[asyncio.Task[Any]](), list[Job]()
+
+    def launched(batch: Batch) -> Flight:
+        sent = launch(batch)
+        if not came:
+            came.extend(asyncio.ensure_future(call) for call in crowd(hf))
+        return sent
+
+    async def take_nobody_along(_: Batch, jobs: list[Job], *__: Any, **___: Any) -> list[Job]:
+        joined.extend(jobs)
+        return jobs
+
+    async def for_a_while(seconds: float, result: Any = None) -> Any:
+        for _ in range(1 if seconds else 20):
+            await sleep(seconds)
+        return result
+
+    tasks = await stage.ask(hf.book("hall", "ann"))
+    tasks += await stage.ask(hf.book("hall", "bea"))
+    monkeypatch.setattr(hf.engine, "_launch", launched)
+    monkeypatch.setattr(Batch, "take_along", take_nobody_along)
+    monkeypatch.setattr(asyncio, "sleep", for_a_while)
+    stage.go.set()
+    await asyncio.gather(*tasks)
+    async with asyncio.timeout(PATIENCE_S):
+        answers = await asyncio.gather(*came)
+    assert sorted(number(it) for it in answers) == list(range(4, 24))
+    return len(joined)
+
+
+async def test_nobody_joins_a_batch_that_was_sent_off(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would ever hear of them again."""
+    assert await joined_what_was_sent_off(stage, monkeypatch) == 0
+
+
+async def test_control_with_no_regard_for_what_was_sent_off(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Flight, "is_young", lambda self: not self.task.done())
+    assert await joined_what_was_sent_off(stage, monkeypatch)
+
+
+async def with_phantoms(hf: Holdfast, other: Holdfast, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """One is overtaken, a crowd decided on it, and one who was in the first batch asks again in the third."""
+    granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 10}))
+    granted(await hf.book("hall", "first", 4))
+    await slowly(hf, monkeypatch)
+    granted(await other.book("hall", "quicker"))
+
+    async def come_and_go() -> Booking:
+        return granted(await hf.cancel(granted(await hf.book("hall", "one")).id))
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(
+            *(hf.book("hall", f"many {n}", 5, idempotency_key=f"many {n}") for n in range(32))
+        )
+
+    one = await soon(hf, come_and_go())
+    crowded = await soon(hf, many())
+    again = asyncio.ensure_future(hf.book("hall", "many 0", 5, idempotency_key="many 0"))
+    late = [asyncio.ensure_future(hf.book("hall", f"late {n}", 99)) for n in range(28)]
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(*late)
+        return [await one, await crowded, await again]
+
+
+async def test_nothing_stands_on_bookings_that_never_came_to_be(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with nodes(database_url, 2) as (hf, other):
+        one, crowded, again = await with_phantoms(hf, other, monkeypatch)
+        assert (one.party.id, one.quantity, one.state) == ("one", 1, "cancelled")
+        # Five were left for who asked first if "one" had gone by then, else four: for nobody of them.
+        assert outcome(again) == outcome(crowded[0])
+        assert getattr(again, "id", None) == getattr(crowded[0], "id", None)
+    taken = await ask(database_url, "SELECT sum(quantity) FROM bookings WHERE state = 'held'")
+    assert taken[0][0] <= 10
+    await assert_verified(database_url)
+
+
+async def test_who_came_first_is_first_though_the_batch_before_was_decided_anew(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old key is in the first batch; a crowd comes behind it, and then one who asks for much."""
+    async with nodes(database_url, 1) as (hf,):
+        granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 20}))
+        granted(await hf.book("hall", "old", idempotency_key="old"))
+        await slowly(hf, monkeypatch)
+        old = hf.book("hall", "old", idempotency_key="old")
+        first = await soon(hf, asyncio.gather(old, hf.book("hall", "new")))
+        many = await soon(
+            hf,
+            asyncio.gather(*(hf.book("hall", f"many {n}", idempotency_key=f"many {n}") for n in range(32))),
+        )
+        again = asyncio.ensure_future(hf.book("hall", "many 0", idempotency_key="many 0"))
+        pushing = asyncio.ensure_future(hf.book("hall", "pushing", 18))
+        staff = asyncio.ensure_future(hf.change_pool("hall", title="The hall"))
+        rest = [asyncio.ensure_future(hf.book("hall", f"late {n}")) for n in range(9)]
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(first, staff, *rest)
+            said = await many
+            assert [outcome(it) for it in said] == ["held"] * 18 + ["not_enough_room"] * 14
+            assert granted(await again).id == granted(said[0]).id
+            assert outcome(await pushing) == "not_enough_room"
+    await assert_verified(database_url)
