@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from holdfast.clock import to_datetime
@@ -19,6 +20,16 @@ class Cast(Staff):
             *(self._change, self._answer, self.act_as_staff),
         ]
         await self._dice.choices(acts, [45, 16, 10, 8, 3, 18, 12])[0](pool)
+
+    async def rush(self) -> None:
+        """Many come to the big one at once, and go on as soon as they are answered: batch follows batch."""
+        acts, weights = (self._book, self._confirm, self._cancel, self._extend), (60, 20, 12, 8)
+
+        async def one() -> None:
+            for act in self._dice.choices(acts, weights, k=4):
+                await act("concert")
+
+        await asyncio.gather(*(one() for _ in range(self._dice.choice([10, 40, 100]))))
 
     async def _book(self, pool: str) -> None:
         dice = self._dice

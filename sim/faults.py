@@ -22,6 +22,8 @@ class Faults:
         self.share = share
         # Where time is real, a slow disk is slow for hundredths of a second only.
         self.pace = pace
+        # How long every commit takes: meanwhile others gather, and are decided ahead.
+        self.commit_s = 0.0
         self.count: Counter[str] = Counter()
 
     def strikes(self, what: str, weight: float = 1.0) -> bool:
@@ -171,6 +173,9 @@ class FaultyTransaction:
     async def _before(self) -> None:
         await self._store.alive()
         faults = self._store.faults
+        if faults.commit_s:
+            await asyncio.sleep(faults.pace * faults.commit_s)
+            await self._store.alive()
         if faults.strikes("commit refused"):
             await self._inner.rollback()
             raise Unavailable("made up: the disk is full")

@@ -40,7 +40,7 @@ def _wanted(dice: random.Random) -> list[dict[str, Any]]:
     theatre = dice.choice(["checkout", "event_signup", "class_waitlist", "course_section", "last_minute"])
     starts = {"starts_at": to_datetime(START + dice.randrange(12, 48) * HOUR)}
     return [
-        {"key": "concert", "preset": "checkout", "quotas": {"main": dice.choice([20, 400])}},
+        {"key": "concert", "preset": "checkout", "quotas": {"main": dice.choice([20, 400, 4_000])}},
         {"key": "flight", "preset": "checkout", "quotas": {"economy": dice.randrange(1, 6), "first": 1}},
         {
             "key": "event",

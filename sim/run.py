@@ -87,6 +87,7 @@ async def _play(url: str, seed: int, steps: int) -> Outcome:
     pools, names = await make_pools(nodes[0].hf, dice)
     cast = Cast(dice, nodes, pools, clock, pace)
     faults.share = dice.choice([0.0, 0.005, 0.02, 0.05])
+    faults.commit_s = dice.choice([0.0, 0.001, 0.02])
     try:
         for _ in range(steps):
             outcome.kills += await _chaos(cast, nodes, dice)
@@ -114,6 +115,8 @@ async def _play(url: str, seed: int, steps: int) -> Outcome:
 async def _chaos(cast: Cast, nodes: list[Node], dice: random.Random) -> int:
     """Some act at once, and maybe a node dies meanwhile; how many did."""
     crowd = [asyncio.ensure_future(cast.act()) for _ in range(dice.choice([1, 1, 2, 5, 12, 30]))]
+    if dice.random() < 0.04:
+        crowd.append(asyncio.ensure_future(cast.rush()))
     killed = 0
     if dice.random() < 0.04 and (up := [node for node in nodes if node.up]):
         await asyncio.sleep(dice.choice([0, 0.0005, 0.01]))

@@ -17,6 +17,8 @@ import pytest
 
 import sim.run
 from holdfast.core import fill, search
+from holdfast.engine import Engine
+from holdfast.flight import Flight
 from sim.auditor import audit
 from sim.cast import Cast
 from sim.faults import FaultyTransaction
@@ -28,7 +30,7 @@ from testbed.postgres import fresh_database
 
 STEPS = 100
 # These have everything in them that is spoilt below.
-SPOILT = (7, 8, 11, 12, 13)
+SPOILT = (7, 8, 28, 34, 38)
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,23 @@ def test_the_seeds_have_everything_in_them() -> None:
     assert sum(it.kills for it in played) > 5
     assert len({what for it in played for what in it.faults}) >= 10
     assert sum(it.commands for it in played) > 1_000
+
+
+def test_batches_follow_each_other_and_some_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only then something is decided on what is still being written, and on what never came to be."""
+    fly, seen = Engine._fly, Counter[str]()
+
+    async def flown(engine: Engine, flight: Flight) -> bool:
+        written = await fly(engine, flight)
+        seen["followed"] += flight.following is not None
+        seen["failed with one decided on it"] += not written and flight.next is not None
+        return written
+
+    monkeypatch.setattr(Engine, "_fly", flown)
+    for seed in (903, 909):
+        run_seed(seed, 60)
+    assert seen["followed"] > 10
+    assert seen["failed with one decided on it"]
 
 
 def test_a_seed_replays_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +137,7 @@ def test_a_round_of_all_quotas_at_once_is_found(monkeypatch: pytest.MonkeyPatch)
 
     started = fill._start_rounds
     monkeypatch.setattr(fill, "_start_rounds", of_all)
-    assert re.search(r"nobody_jumps: .*\(RoundStarted\): nothing of", broken([20]))
+    assert re.search(r"nobody_jumps: .*\(RoundStarted\): nothing of", broken([34]))
 
 
 def test_a_client_that_asks_again_under_another_key_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
