@@ -158,7 +158,7 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
                 by=by,
                 even_open=dry_run and cancel,
             )
-            it = await upkeep.keep(self.store, pool_id, forget, dry_run=dry_run)
+            it = await upkeep.keep(self.engine.store, pool_id, forget, dry_run=dry_run)
             if it.still_open:
                 return _still_open(persons.named(pool_id, it.still_open))
             forgotten.append(it)

@@ -87,12 +87,12 @@ class RetentionCommands(Door):
             after: int | None = 0
             while after is not None:
                 prune = partial(pruning.prune_page, pool_id=pool_id, before=before, after=after)
-                page = await upkeep.keep(self.store, pool_id, prune, dry_run=dry_run)
+                page = await upkeep.keep(self.engine.store, pool_id, prune, dry_run=dry_run)
                 bookings, messages, after = bookings + page.bookings, messages + page.messages, page.after
         if age is not None:
             keys = await pruning.prune_keys(self.store, now - age)
             if not dry_run:
-                await upkeep.forget_requests(self.store, now - age)
+                await upkeep.forget_requests(self.engine.store, now - age)
         if not dry_run and (bookings or messages or keys):
             await self.store.wipe()
         return Pruned(bookings, messages, keys, dry_run)
