@@ -141,7 +141,8 @@ def decode_answer(text: str) -> Answer:
 
 def of_row(answer: Booking, row: model.Booking) -> Booking:
     """A kept answer, with what its booking's row says of the party."""
-    return msgspec.structs.replace(answer, party=row.party, answers=row.answers, wants=wanted(row.wants))
+    wants = None if row.wants is None else wanted(row.wants)
+    return msgspec.structs.replace(answer, party=row.party, answers=row.answers, wants=wants)
 
 
 def digest_of(pool_id: int, command: c.Command, encoder: msgspec.json.Encoder = _orderly) -> bytes:

@@ -25,14 +25,13 @@ from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.flight import Flight
-from holdfast.lane import BATCH_MAX, Job, Lane
+from holdfast.lane import ASIDE_S, BATCH_MAX, Job, Lane
 from holdfast.observe import Observer
 from holdfast.store.base import Store
 from holdfast.store.loaded import Memory
 
 log = logging.getLogger("holdfast")
 
-_ASIDE_S: Final = 0.005
 _SETTLE_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.1
 # Two batches share the callers, one being written and one being decided; fewer than this go in one.
@@ -344,7 +343,7 @@ class Engine:
         if loop.time() >= job.give_up_at:
             self._finish(job, Busy("the pool has been held from outside for too long"))
         else:
-            loop.call_later(_ASIDE_S, self.lane.put, job)
+            loop.call_later(ASIDE_S, self.lane.put, job)
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
         self._away = isinstance(error, Unavailable)

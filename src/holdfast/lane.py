@@ -19,6 +19,8 @@ from holdfast.hoarding import Source
 
 BATCH_MAX: Final = 512
 SHARE: Final = 32
+# After so long, in seconds, a pool that is held from outside is looked at again.
+ASIDE_S: Final = 0.005
 _RETRY_MAX_S: Final = 300
 
 # These look at rows that other commands of the same batch may change, or change rules under their feet.

@@ -220,9 +220,7 @@ def _live_offer(b: model.Booking, booking_id: str, secret: str | None) -> Offer:
     return Offer(b.offer_seq, token, to_datetime(b.expires_at), b.offer_quantity)
 
 
-def wanted(wants: model.Wants | None) -> Wanted | None:
-    if wants is None:
-        return None
+def wanted(wants: model.Wants) -> Wanted:
     return Wanted(wants.attributes, optional_datetime(wants.from_at), optional_datetime(wants.until_at))
 
 

@@ -8,13 +8,13 @@ from typing import Final, TypeVar
 
 from holdfast.core.model import Instant
 from holdfast.errors import Busy
+from holdfast.lane import ASIDE_S
 from holdfast.store.base import Store, Transaction
 
 T = TypeVar("T")
 
 FORGET_MAX: Final = 1_000
 _KEEP_S: Final = 10.0
-_ASIDE_S: Final = 0.005
 
 
 async def keep(
@@ -39,7 +39,7 @@ async def keep(
             await tx.rollback()
         if loop.time() >= give_up_at:
             raise Busy("the pool has been held from outside for too long")
-        await asyncio.sleep(_ASIDE_S)
+        await asyncio.sleep(ASIDE_S)
 
 
 async def forget_requests(store: Store, before: Instant) -> None:
