@@ -15,8 +15,9 @@ from bench.http.load import Generator
 from bench.http.parts import PARTS, Bench
 from bench.http.scale import scale_out
 from bench.measure import Figure, markdown_table, plain_table
+from bench.server import server_with_log_files
 from holdfast.http.serve import collect_less_often, run_fast
-from testbed.postgres import TemporaryPostgres, fresh_database
+from testbed.postgres import fresh_database
 
 MORE_PARTS = {"scale out": scale_out, "listeners": listeners}
 
@@ -32,7 +33,7 @@ async def main() -> int:
     seconds, repeats, operations = (1.0, 3, 100) if chosen.quick else (3.0, 5, 400)
     figures: list[Figure] = []
     async with AsyncExitStack() as stack:
-        server = stack.enter_context(TemporaryPostgres(durable=True))
+        server = stack.enter_context(server_with_log_files())
 
         def fresh() -> str:
             return stack.enter_context(fresh_database(server.url))

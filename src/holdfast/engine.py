@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Final
 
 from holdfast.answers import Answer
@@ -90,7 +91,8 @@ class Engine:
                 flight = None
             if self._away and not (jobs := self._in_time(jobs)):
                 continue
-            ready = await self._decide_ahead(jobs, flight)
+            with flight.deciding() if flight is not None else nullcontext():
+                ready = await self._decide_ahead(jobs, flight)
             if flight is not None:
                 if ready is not None:
                     decided, ready = ready, await self._take_along(flight, ready)
@@ -123,7 +125,8 @@ class Engine:
             flight.next = None
             had, jobs = list(ready.jobs), self.lane.take_waiting(self._most(flight) - len(ready.jobs))
             try:
-                left = await ready.take_along(jobs, flight.batch, look_up=self._look_up > 0)
+                with flight.deciding():
+                    left = await ready.take_along(jobs, flight.batch, look_up=self._look_up > 0)
             except Exception as error:  # noqa: BLE001  # under the lock it will come again, and be dealt with there
                 log.debug("a batch could not be decided ahead: %s", error)
                 ready.forget()
@@ -159,6 +162,7 @@ class Engine:
         try:
             written = await self._write(flight.batch)
             if written:
+                await flight.written()
                 if flight.next is not None:
                     # The database need not wait until all are answered and have asked again: it goes first.
                     flight.following = self._launch(flight.next)

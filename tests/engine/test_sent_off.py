@@ -1,4 +1,5 @@
-"""Nobody joins a batch that was sent off; what was decided on one that never came to be is decided anew."""
+"""The next batch is sent off before the last is answered, and nobody joins it then. What was decided on one
+that never came to be is decided anew."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, granted
+from holdfast import Booking, Holdfast, flight, granted
 from holdfast.batch import Batch
 from holdfast.flight import Flight
 from holdfast.lane import Job
@@ -64,6 +65,90 @@ async def test_control_with_no_regard_for_what_was_sent_off(
 ) -> None:
     monkeypatch.setattr(Flight, "is_young", lambda self: not self.task.done())
     assert await joined_what_was_sent_off(stage, monkeypatch)
+
+
+class Deciding:
+    """Ann's batch is being written, and Bea's being decided until it is let go."""
+
+    def __init__(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stage, self.seen = stage, list[str]()
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+        launch, decide = stage.hf.engine._launch, Batch.decide_ahead
+
+        def launched(batch: Batch) -> Flight:
+            self.seen.append("bea sent off")
+            return launch(batch)
+
+        async def decided(batch: Batch, *before: Any, **how: Any) -> bool:
+            self.begun.set()
+            await self.go.wait()
+            return await decide(batch, *before, **how)
+
+        self._patches = [(stage.hf.engine, "_launch", launched), (Batch, "decide_ahead", decided)]
+        self._monkeypatch = monkeypatch
+
+    async def ask(self) -> tuple[asyncio.Task[Any], asyncio.Task[Any]]:
+        ann = (await self.stage.ask(self.stage.hf.book("hall", "ann")))[0]
+        ann.add_done_callback(lambda _: self.seen.append("ann answered"))
+        for patch in self._patches:
+            self._monkeypatch.setattr(*patch)
+        bea = asyncio.ensure_future(self.stage.hf.book("hall", "bea"))
+        await self.begun.wait()
+        return ann, bea
+
+
+async def in_which_order(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ann's batch is written while Bea is decided, which is over in a moment."""
+    deciding, finish = Deciding(stage, monkeypatch), Batch.write_ahead
+    written = asyncio.Event()
+
+    async def write(batch: Batch) -> None:
+        await finish(batch)
+        written.set()
+
+    monkeypatch.setattr(Batch, "write_ahead", write)
+    monkeypatch.setattr(flight, "_SOON_S", PATIENCE_S)
+    ann, bea = await deciding.ask()
+    stage.go.set()
+    await written.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    deciding.go.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert [number(await ann), number(await bea)] == [2, 3]
+    return deciding.seen
+
+
+async def test_the_next_is_decided_and_sent_off_before_the_last_is_answered(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await in_which_order(stage, monkeypatch) == ["bea sent off", "ann answered"]
+
+
+async def test_control_with_no_regard_for_what_is_being_decided(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(_: Flight) -> None:
+        pass
+
+    monkeypatch.setattr(Flight, "written", at_once)
+    assert await in_which_order(stage, monkeypatch) == ["ann answered", "bea sent off"]
+
+
+async def test_nobody_waits_long_for_others_to_be_decided(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To decide may take a look at the database, which may be slow."""
+    deciding = Deciding(stage, monkeypatch)
+    ann, bea = await deciding.ask()
+    stage.go.set()
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            assert number(await ann) == 2
+    finally:
+        deciding.go.set()
+    assert number(await bea) == 3
+    assert deciding.seen == ["ann answered", "bea sent off"]
 
 
 async def with_phantoms(hf: Holdfast, other: Holdfast, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
