@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.errors import OutcomeUnknown, Unavailable
 from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.store.base import News, Reader, Row, Seen, Snapshot, Store, Transaction, Write
+from holdfast.store.base import News, Reader, Row, Seen, Snapshot, Store, Together, Transaction, Write
 
 
 class Faults:
@@ -64,6 +64,9 @@ class FaultyStore:
             await tx.rollback()
             await self.alive()
         return FaultyTransaction(self, tx)
+
+    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+        return self.inner.together(seen, writes)
 
     def reader(self) -> Reader:
         return FaultyReader(self, self.inner.reader())
@@ -148,9 +151,9 @@ class FaultyTransaction:
         await self._may_break()
         return await self._inner.many(name, rows)
 
-    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+    async def finish(self, whole: Together) -> bool:
         await self._before()
-        if not await self._inner.finish(seen, writes):
+        if not await self._inner.finish(whole):
             return False
         await self._after()
         return True

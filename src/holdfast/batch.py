@@ -37,7 +37,7 @@ from holdfast.lane import Job
 from holdfast.shapes import Booking
 from holdfast.store import rows
 from holdfast.store.ahead import Ahead, load_ahead, may_go_ahead
-from holdfast.store.base import Reader, Seen, Store, Transaction, Write, still_so
+from holdfast.store.base import Reader, Store, Together, Transaction, still_so
 from holdfast.store.blocks import entered_with
 from holdfast.store.loaded import Loaded, Memory, entered_unless_looked_at
 from holdfast.store.loader import Loader
@@ -79,7 +79,7 @@ class Batch:
         self._kept_before: Kept = {}
         self._hoarding = Hoarding(0)
         self._ahead = Ahead()
-        self._ready: tuple[Seen, list[Write]] | None = None
+        self._ready: Together | None = None
 
     # Under the lock ---------------------------------------------------------------------------------
 
@@ -332,7 +332,7 @@ class Batch:
         """Put together what is to be written, if it is one statement. Nobody may go along any more."""
         changed = self.changed
         if self.writer.is_plain(changed):
-            self._ready = self._ahead.seen(), self.writer.writes_in_one(changed)
+            self._ready = self._store.together(self._ahead.seen(), self.writer.writes_in_one(changed))
 
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
@@ -343,7 +343,7 @@ class Batch:
         tx = await self._store.begin(to_finish=self._ready is not None)
         try:
             if self._ready is not None:
-                if not await tx.finish(*self._ready):
+                if not await tx.finish(self._ready):
                     raise Overtaken
             else:
                 await self._write_if_still_so(tx)

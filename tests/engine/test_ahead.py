@@ -206,8 +206,8 @@ async def test_control_without_looking_at_the_log_a_seat_is_given_twice(
         known = there.engine.memory.last(granted_pool(there))
         assert known is not None
 
-        async def believe(self: Any, seen: Any, writes: Any) -> bool:
-            for write in writes:
+        async def believe(self: Any, whole: Any) -> bool:
+            for write in whole.writes:
                 await self.many(write.name, write.rows)
             await self.commit()
             return True

@@ -122,9 +122,9 @@ async def test_control_without_looking_at_the_log_two_stand_at_one_place(
         # The place is taken, as the index of the line says: without the hash, that is what stops it.
         said: list[str] = []
 
-        async def believe(self: Any, seen: Any, writes: Any) -> bool:
+        async def believe(self: Any, whole: Any) -> bool:
             try:
-                for write in writes:
+                for write in whole.writes:
                     await self.many(write.name, write.rows)
             except Exception as error:
                 said.append(str(error))

@@ -31,6 +31,15 @@ class Seen(NamedTuple):
     live: int = 0
 
 
+class Together(NamedTuple):
+    """A whole batch, and the statement that writes it at once, where the store has one for it."""
+
+    seen: Seen
+    writes: Sequence[Write]
+    statement: str = ""
+    values: Sequence[Any] = ()
+
+
 class Reader(Protocol):
     """Runs named queries that change nothing."""
 
@@ -62,7 +71,7 @@ class Transaction(Reader, Protocol):
         """Run a bulk statement for all rows; how many rows of the database it changed."""
         ...
 
-    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+    async def finish(self, whole: Together) -> bool:
         """If it is all as it was seen, write and commit, all at once; else change nothing.
 
         It comes instead of everything else. It may raise OutcomeUnknown, as `commit` may.
@@ -94,6 +103,10 @@ class Store(Protocol):
 
         With `to_finish` it may begin as late as it is finished: nothing else is asked of it.
         """
+        ...
+
+    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+        """Put a batch together for a transaction to finish with. Nothing is asked of the database."""
         ...
 
     def reader(self) -> Reader:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import asyncpg
 
 from holdfast.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
-from holdfast.store.base import News, Row, Seen, Write, still_so
+from holdfast.store.base import News, Row, Seen, Together, Write, still_so
 from holdfast.store.postgres.bulk import QUERIES, columns, together, values_together
 from holdfast.store.postgres.connections import (
     LOST,
@@ -141,19 +141,18 @@ class PostgresTransaction:
         except Exception as error:
             raise self._world(error) from error
 
-    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+    async def finish(self, whole: Together) -> bool:
         assert not self._begun
-        if not writes:
-            so = await still_so(self, seen)
+        if not whole.writes:
+            so = await still_so(self, whole.seen)
             await self.rollback()
             return so
-        query = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
         try:
-            statement = await self._writing.statements.on(self._connection, query)
+            statement = await self._writing.statements.on(self._connection, whole.statement)
         except Exception as error:
             raise self._world(error) from error
         try:
-            await self._committing(statement.fetch(*values_together(seen, writes)))
+            await self._committing(statement.fetch(*whole.values))
         except asyncpg.DivisionByZeroError:
             return False
         return True
@@ -258,6 +257,12 @@ class PostgresStore:
         except BaseException:
             writing.free.release()
             raise
+
+    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+        if not writes:
+            return Together(seen, writes)
+        statement = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
+        return Together(seen, writes, statement, values_together(seen, writes))
 
     def scout(self) -> PostgresScout:
         return self._scout

@@ -10,17 +10,17 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
 
 from holdfast.errors import Closing, SchemaUnknown, SettingsWrong, Unavailable
-from holdfast.store.base import News
+from holdfast.store.base import News, Seen, Together, Write
 from holdfast.store.queries import load_migrations
 from holdfast.store.sqlite.bulk import QUERIES
-from holdfast.store.sqlite.together import preparations
+from holdfast.store.sqlite.together import preparations, together
 from holdfast.store.sqlite.transaction import (
     BUSY_S,
     SqliteReader,
@@ -141,7 +141,7 @@ class SqliteStore:
         except BaseException:
             self.writer_free.release()
             raise
-        tx = SqliteTransaction(self._writer, self.committer, self.writer_free.release, beside=self.is_beside)
+        tx = SqliteTransaction(self._writer, self.committer, self.writer_free.release)
         if not to_finish:
             try:
                 await tx.begin()
@@ -149,6 +149,12 @@ class SqliteStore:
                 await tx.rollback()
                 raise
         return tx
+
+    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+        # Without a core for the thread, statements on this one are quicker.
+        if not writes or not self.is_beside:
+            return Together(seen, writes)
+        return Together(seen, writes, *together(seen, writes))
 
     def _prepare(self, writer: sqlite3.Connection) -> None:
         """Make what writes together: once, and not before there are tables to write to."""

@@ -14,10 +14,10 @@ from threading import Lock
 from typing import Any, Final, TypeVar
 
 from holdfast.errors import Busy, Unavailable
-from holdfast.store.base import Row, Seen, Write, still_so
+from holdfast.store.base import Row, Seen, Together, Write, still_so
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
-from holdfast.store.sqlite.together import OVERTAKEN, by_first, together
+from holdfast.store.sqlite.together import OVERTAKEN, by_first
 
 BUSY_S: Final = 10.0
 _BEGUN_S: Final = 0.01
@@ -96,23 +96,17 @@ class SqliteSnapshot(SqliteReader):
 
 
 class SqliteTransaction:
-    """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`.
-
-    `beside` says that there is a core for the thread: then it also writes what is finished at once.
-    """
+    """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         thread: Executor,
         free: Callable[[], None],
-        *,
-        beside: bool,
     ) -> None:
         self._connection = connection
         self._thread = thread
         self._free = free
-        self._beside = beside
         self._open = True
         self._begun = False
 
@@ -148,18 +142,17 @@ class SqliteTransaction:
         except sqlite3.OperationalError as error:
             raise Unavailable(f"SQLite: {error}") from error
 
-    async def finish(self, seen: Seen, writes: Sequence[Write]) -> bool:
+    async def finish(self, whole: Together) -> bool:
         assert self._open
         assert not self._begun
-        if not writes:
-            so = await still_so(self, seen)
+        if not whole.writes:
+            so = await still_so(self, whole.seen)
             await self.rollback()
             return so
-        if not self._beside:
-            return await self._finish_here(seen, writes)
-        statement, values = together(seen, writes)
+        if not whole.statement:
+            return await self._finish_here(whole.seen, whole.writes)
         try:
-            await patiently(lambda: self._elsewhere(statement, values), BUSY_S)
+            await patiently(lambda: self._elsewhere(whole.statement, whole.values), BUSY_S)
         except sqlite3.IntegrityError as error:
             if str(error) == OVERTAKEN:
                 return False
