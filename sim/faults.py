@@ -65,8 +65,8 @@ class FaultyStore:
             await self.alive()
         return FaultyTransaction(self, tx)
 
-    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
-        return self.inner.together(seen, writes)
+    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+        return self.inner.put_together(seen, writes)
 
     def reader(self) -> Reader:
         return FaultyReader(self, self.inner.reader())

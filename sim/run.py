@@ -177,6 +177,8 @@ async def show(hf: Holdfast | None, pools: Iterable[str], url: str) -> dict[int,
             bookings += page
             after += len(page)
         line = await hf.reads.line(pool_id, limit=1_000)
+        while page := await hf.reads.line(pool_id, len(line), 1_000):
+            line += page
         found[pool_id] = {
             "key": key,
             "name": ids.pool_text(pool_id),

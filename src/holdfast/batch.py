@@ -332,7 +332,7 @@ class Batch:
         """Put together what is to be written, if it is one statement. Nobody may go along any more."""
         changed = self.changed
         if self.writer.is_plain(changed):
-            self._ready = self._store.together(self._ahead.seen(), self.writer.writes_in_one(changed))
+            self._ready = self._store.put_together(self._ahead.seen(), self.writer.writes_in_one(changed))
 
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""

@@ -80,10 +80,11 @@ class Engine:
 
         1. take jobs; what is in flight meanwhile is the batch before;
         2. decide them ahead, on what that one leaves behind;
-        3. hand them to the flight as its `next`: it sends them off the moment it is written itself, and until
-           then those who come go along;
-        4. if nothing was in flight, send them off here; if they could not be decided ahead, or the flight did
-           not come to be, carry them out under the lock. While that goes on nothing is in flight.
+        3. hand them to the flight as its `next`: it sends them off once it is written itself, before it
+           answers its own, and until then those who come go along;
+        4. if nothing was in flight, or it did not wait for them, send them off here; if they could not be
+           decided ahead, or the flight did not come to be, carry them out under the lock. While that goes on
+           nothing is in flight.
         """
         flight: Flight | None = None
         while jobs := await self.lane.take(self._most(flight)):
@@ -162,7 +163,7 @@ class Engine:
         try:
             written = await self._write(flight.batch)
             if written:
-                await flight.written()
+                await flight.wait_for_next()
                 if flight.next is not None:
                     # The database need not wait until all are answered and have asked again: it goes first.
                     flight.following = self._launch(flight.next)

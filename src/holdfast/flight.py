@@ -29,8 +29,7 @@ class Flight:
         self._old_at = asyncio.get_running_loop().time() + _YOUNG_S
 
     def is_young(self) -> bool:
-        """Whether it is not written yet, and may well be soon: nobody else shall wait for a database that is
-        stuck."""
+        """Whether it is still to be written, and may well be soon: nobody waits for a stuck database."""
         goes_on = not self._written and not self.task.done()
         return goes_on and asyncio.get_running_loop().time() < self._old_at
 
@@ -43,11 +42,11 @@ class Flight:
         finally:
             self._decided.set()
 
-    async def written(self) -> None:
-        """It is written; returns as soon as the next is not being decided any more, or that takes too long.
+    async def wait_for_next(self) -> None:
+        """It is written: if the next is being decided, wait until it is, unless that takes long.
 
-        Answered at once, all of this one would ask again before the next is decided. Meanwhile the database
-        would have nothing to do; and after that everybody would be in one of two batches, and we would not.
+        Answered at once, all of this one would ask again before the next is decided, while the database has
+        nothing to do. After that, all would be in the two batches, and this thread would have nothing to do.
         """
         self._written = True
         if not self._decided.is_set():

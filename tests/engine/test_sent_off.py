@@ -131,7 +131,7 @@ async def test_control_with_no_regard_for_what_is_being_decided(
     async def at_once(_: Flight) -> None:
         pass
 
-    monkeypatch.setattr(Flight, "written", at_once)
+    monkeypatch.setattr(Flight, "wait_for_next", at_once)
     assert await in_which_order(stage, monkeypatch) == ["ann answered", "bea sent off"]
 
 

@@ -119,6 +119,6 @@ async def test_nothing_is_asked_of_what_is_over(hf: Holdfast) -> None:
             await tx.rows("wait_for_pools", [1])
         with pytest.raises(AssertionError):
             await tx.finish(
-                hf.store.together(await seen_of(hf), [Write("insert_requests", [request("late")])])
+                hf.store.put_together(await seen_of(hf), [Write("insert_requests", [request("late")])])
             )
     granted(await hf.book("hall", "Ann"))

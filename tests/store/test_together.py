@@ -69,7 +69,7 @@ async def keys(url: str) -> set[str]:
 async def finish(hf: Holdfast, seen: Seen, *writes: Write) -> bool:
     tx = await hf.store.begin(to_finish=True)
     try:
-        return await tx.finish(hf.store.together(seen, writes))
+        return await tx.finish(hf.store.put_together(seen, writes))
     finally:
         await tx.rollback()
 

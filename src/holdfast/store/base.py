@@ -105,7 +105,7 @@ class Store(Protocol):
         """
         ...
 
-    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
         """Put a batch together for a transaction to finish with. Nothing is asked of the database."""
         ...
 

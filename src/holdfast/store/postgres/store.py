@@ -258,7 +258,7 @@ class PostgresStore:
             writing.free.release()
             raise
 
-    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
         if not writes:
             return Together(seen, writes)
         statement = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))

@@ -150,7 +150,7 @@ class SqliteStore:
                 raise
         return tx
 
-    def together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
         # Without a core for the thread, statements on this one are quicker.
         if not writes or not self.is_beside:
             return Together(seen, writes)

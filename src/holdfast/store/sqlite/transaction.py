@@ -98,12 +98,7 @@ class SqliteSnapshot(SqliteReader):
 class SqliteTransaction:
     """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        thread: Executor,
-        free: Callable[[], None],
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, thread: Executor, free: Callable[[], None]) -> None:
         self._connection = connection
         self._thread = thread
         self._free = free
@@ -150,6 +145,7 @@ class SqliteTransaction:
             await self.rollback()
             return so
         if not whole.statement:
+            # There is no core for the thread.
             return await self._finish_here(whole.seen, whole.writes)
         try:
             await patiently(lambda: self._elsewhere(whole.statement, whole.values), BUSY_S)
