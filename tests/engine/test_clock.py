@@ -236,9 +236,10 @@ async def test_a_node_that_starts_behind_keeps_its_time_and_raises_the_alarm(pos
 
 
 async def test_what_a_clock_that_was_ahead_has_left_behind_raises_the_alarm(
-    sqlite_url: str, caplog: pytest.LogCaptureFixture
+    sqlite_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the database has no clock: a pool that came into tomorrow stands still until then."""
+    monkeypatch.setattr(tickers, "_LOOK_S", 0.1)
     async with Holdfast.open(sqlite_url, clock=TestClock(clocks._wall() + DAY), secret=SECRET) as wrong:
         granted(await wrong.create_pool("gig", preset="checkout", quotas={"main": 10}))
     async with Holdfast.open(sqlite_url, secret=SECRET) as right:
