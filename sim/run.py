@@ -20,6 +20,7 @@ from holdfast import ids
 from holdfast.clock import TestClock
 from holdfast.errors import HoldfastError
 from holdfast.library import Holdfast
+from holdfast.shapes import Booking
 from sim.auditor import audit
 from sim.cast import Cast
 from sim.faults import Carrier, Faults
@@ -176,7 +177,7 @@ async def show(hf: Holdfast | None, pools: Iterable[str], url: str) -> dict[int,
         while page := await hf.reads.bookings(pool_id, None, None, after, 1_000):
             bookings += page
             after += len(page)
-        line = await hf.reads.line(pool_id, limit=1_000)
+        line: list[Booking] = []
         while page := await hf.reads.line(pool_id, len(line), 1_000):
             line += page
         found[pool_id] = {

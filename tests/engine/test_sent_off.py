@@ -71,39 +71,38 @@ class Deciding:
     """Ann's batch is being written, and Bea's being decided until it is let go."""
 
     def __init__(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.stage, self.seen = stage, list[str]()
-        self.begun, self.go = asyncio.Event(), asyncio.Event()
-        launch, decide = stage.hf.engine._launch, Batch.decide_ahead
+        self.stage, self.monkeypatch = stage, monkeypatch
+        self.seen, self.go = list[str](), asyncio.Event()
+
+    async def ask(self) -> tuple[asyncio.Task[Any], asyncio.Task[Any]]:
+        hf, begun = self.stage.hf, asyncio.Event()
+        launch, decide = hf.engine._launch, Batch.decide_ahead
 
         def launched(batch: Batch) -> Flight:
             self.seen.append("bea sent off")
             return launch(batch)
 
         async def decided(batch: Batch, *before: Any, **how: Any) -> bool:
-            self.begun.set()
+            begun.set()
             await self.go.wait()
             return await decide(batch, *before, **how)
 
-        self._patches = [(stage.hf.engine, "_launch", launched), (Batch, "decide_ahead", decided)]
-        self._monkeypatch = monkeypatch
-
-    async def ask(self) -> tuple[asyncio.Task[Any], asyncio.Task[Any]]:
-        ann = (await self.stage.ask(self.stage.hf.book("hall", "ann")))[0]
+        (ann,) = await self.stage.ask(hf.book("hall", "ann"))
         ann.add_done_callback(lambda _: self.seen.append("ann answered"))
-        for patch in self._patches:
-            self._monkeypatch.setattr(*patch)
-        bea = asyncio.ensure_future(self.stage.hf.book("hall", "bea"))
-        await self.begun.wait()
+        self.monkeypatch.setattr(hf.engine, "_launch", launched)
+        self.monkeypatch.setattr(Batch, "decide_ahead", decided)
+        bea = asyncio.ensure_future(hf.book("hall", "bea"))
+        await begun.wait()
         return ann, bea
 
 
 async def in_which_order(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Ann's batch is written while Bea is decided, which is over in a moment."""
-    deciding, finish = Deciding(stage, monkeypatch), Batch.write_ahead
+    deciding, write_ahead = Deciding(stage, monkeypatch), Batch.write_ahead
     written = asyncio.Event()
 
     async def write(batch: Batch) -> None:
-        await finish(batch)
+        await write_ahead(batch)
         written.set()
 
     monkeypatch.setattr(Batch, "write_ahead", write)
