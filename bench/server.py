@@ -14,9 +14,9 @@ _LOG_FILES: Final = 64
 def server_with_log_files() -> Iterator[TemporaryPostgres]:
     """A server that has files of its write-ahead log, half a gigabyte, as any has after a day of work.
 
-    After a checkpoint, of which one comes in between here, a file is used again. A new server has to make each
-    of them, and stands still for some 50 ms for every 16 MB that are written: who writes more in a second would
-    seem slower than on other days.
+    After a checkpoint, of which one comes in between here, a file is used again. A new server has to make
+    each of them, and stands still for some 50 ms for every 16 MB that are written: who writes more in a
+    second would seem slower than on other days.
     """
     with TemporaryPostgres(durable=True, settings={"min_wal_size": "1GB"}) as server:
         execute(
