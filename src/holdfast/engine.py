@@ -26,7 +26,7 @@ from holdfast.clock import Clock
 from holdfast.core.model import Instant
 from holdfast.errors import Busy, CommandFailed, OutcomeUnknown, Unavailable
 from holdfast.flight import Flight
-from holdfast.lane import ASIDE_S, BATCH_MAX, Job, Lane
+from holdfast.lane import BATCH_MAX, Job, Lane
 from holdfast.observe import Observer
 from holdfast.store.base import Store
 from holdfast.store.loaded import Memory
@@ -202,9 +202,11 @@ class Engine:
         return batch
 
     async def _carry_out(self, jobs: list[Job]) -> None:
-        """Carry out a batch from the start, whatever happens."""
+        """Carry out a batch from the start, whatever happens; nobody overtakes those who are set aside."""
+        jobs = self.lane.not_aside(jobs)
         try:
-            await self._carry_out_under_lock(jobs)
+            if jobs:
+                await self._carry_out_under_lock(jobs)
         except Exception as error:
             log.exception("a batch could not be carried out")
             self._fail(jobs, CommandFailed(f"{type(error).__name__}: {error}"))
@@ -265,7 +267,7 @@ class Engine:
                     batch = doubtful
                 elif len(jobs) > 1:
                     for job in jobs:
-                        await self._carry_out_under_lock([job])
+                        await self._carry_out([job])
                     return
                 else:
                     # Another process may have made the same thing at the same moment: look at it once more.
@@ -334,8 +336,8 @@ class Engine:
             self._finish(job, value)
         if batch.put_back:
             self.lane.put_back(batch.put_back)
-        for job in batch.set_aside:
-            self._set_aside(job)
+        if batch.set_aside:
+            self._set_aside(batch.set_aside)
         if (due_at := batch.next_due_at) is not None:
             self._on_due(due_at)
         if batch.writer.has_messages and self.on_messages is not None:
@@ -343,12 +345,12 @@ class Engine:
         if batch.changed:
             self.observer.committed(batch.jobs, len(batch.changed), batch.commit_s)
 
-    def _set_aside(self, job: Job) -> None:
-        loop = asyncio.get_running_loop()
-        if loop.time() >= job.give_up_at:
-            self._finish(job, Busy("the pool has been held from outside for too long"))
-        else:
-            loop.call_later(ASIDE_S, self.lane.put, job)
+    def _set_aside(self, jobs: list[Job]) -> None:
+        now = asyncio.get_running_loop().time()
+        for job in jobs:
+            if job.give_up_at <= now:
+                self._finish(job, Busy("the pool has been held from outside for too long"))
+        self.lane.set_aside([job for job in jobs if job.give_up_at > now])
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
         self._away = isinstance(error, Unavailable)

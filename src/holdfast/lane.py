@@ -1,7 +1,8 @@
 """The lane: commands wait here, and each transaction takes all that have gathered.
 
 While one transaction is in flight, new commands gather; the next one takes them all. Pools take turns,
-so that a pool on fire does not keep the others waiting. Nobody lingers for more to come.
+so that a pool on fire does not keep the others waiting. Nobody lingers for more to come. A pool that is held
+from outside is set aside for a moment, with all who wait for it, so that nobody overtakes them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.core import commands as c
@@ -19,7 +20,10 @@ from holdfast.hoarding import Source
 
 BATCH_MAX: Final = 512
 SHARE: Final = 32
-# After so long, in seconds, a pool that is held from outside is looked at again.
+# After so long, in seconds, a pool that is held from outside is looked at again: soon at first, for another
+# node may be done with it in a moment, then later and later, for each look takes time from the other pools.
+_SOON_S: Final = 0.001
+_LATER: Final = 1.04
 ASIDE_S: Final = 0.005
 _RETRY_MAX_S: Final = 300
 
@@ -59,11 +63,24 @@ class Job:
             self.future.set_exception(error)
 
 
+@dataclass(slots=True)
+class _Aside:
+    """A pool that is set aside: those who were in a batch already, and those who wait behind them."""
+
+    before: deque[Job] = field(default_factory=deque)
+    behind: deque[Job] = field(default_factory=deque)
+    long_enough: bool = False
+
+
 class Lane:
     """Queues by pool, and a bell that rings when there is work."""
 
     def __init__(self) -> None:
+        # Of those pools that are not set aside.
         self._queues: dict[int, deque[Job]] = {}
+        self._aside: dict[int, _Aside] = {}
+        # How long those are set aside the next time that were not free the last time.
+        self._pauses: dict[int, float] = {}
         self._bell = asyncio.Event()
         # How many wait in the queues, and how many of them it takes to ring the bell.
         self._waiting = 0
@@ -83,42 +100,85 @@ class Lane:
         if self.most is not None and type(job.command) is not c.Tick:
             self._must_have_room(job.pool_id)
         self.accepted += 1
-        self.put(job)
+        self._put(job)
 
     def _must_have_room(self, pool_id: int) -> None:
         if self.most is not None and self.accepted >= self.most:
             raise Crowded(self.pace.seconds(self.accepted))
-        queue = self._queues.get(pool_id, ())
-        if self.most_of_pool is not None and len(queue) >= self.most_of_pool:
-            raise Crowded(self.pace.seconds(len(queue)))
+        aside, queue = self._aside.get(pool_id), self._queues.get(pool_id, ())
+        waiting = len(queue) if aside is None else len(aside.before) + len(aside.behind)
+        if self.most_of_pool is not None and waiting >= self.most_of_pool:
+            raise Crowded(self.pace.seconds(waiting))
 
-    def put(self, job: Job) -> None:
+    def _put(self, job: Job) -> None:
         queue = self._queues.get(job.pool_id)
         if queue is None:
+            if (aside := self._aside.get(job.pool_id)) is not None:
+                aside.behind.append(job)
+                return
             queue = self._queues[job.pool_id] = deque()
         queue.append(job)
         self._waiting += 1
-        if self._waiting >= self._enough:
+        # Just now there are enough; if there are more, it has rung.
+        if self._waiting == self._enough:
             self._bell.set()
 
     def put_back(self, jobs: list[Job]) -> None:
         """Put jobs back in front of their queues, in their order."""
+        jobs = self.not_aside(jobs)
         for job in reversed(jobs):
             self._queues.setdefault(job.pool_id, deque()).appendleft(job)
         self._waiting += len(jobs)
         self._bell.set()
+
+    def set_aside(self, jobs: list[Job]) -> None:
+        """Keep these until their pools may be free, and all who come for these pools behind them."""
+        for job in jobs:
+            aside = self._aside.get(job.pool_id)
+            if aside is None:
+                aside = _Aside(behind=self._queues.pop(job.pool_id, deque()))
+                self._waiting -= len(aside.behind)
+                self._aside[job.pool_id] = aside
+                pause = self._pauses.get(job.pool_id, _SOON_S)
+                self._pauses[job.pool_id] = min(ASIDE_S, _LATER * pause)
+                asyncio.get_running_loop().call_later(pause, self._look_again, aside)
+            aside.before.append(job)
+
+    def not_aside(self, jobs: list[Job]) -> list[Job]:
+        """Those of a batch whose pools are not set aside; the others go to those who came before them."""
+        if not self._aside:
+            return jobs
+        self.set_aside([job for job in jobs if job.pool_id in self._aside])
+        return [job for job in jobs if job.pool_id not in self._aside]
+
+    def _look_again(self, aside: _Aside) -> None:
+        aside.long_enough = True
+        self._bell.set()
+
+    def _bring_back(self) -> None:
+        for pool_id, aside in list(self._aside.items()):
+            if aside.long_enough:
+                del self._aside[pool_id]
+                if queue := aside.before + aside.behind:
+                    self._queues[pool_id] = queue
+                    self._waiting += len(queue)
 
     def ring(self) -> None:
         """Let whoever waits for jobs look again."""
         self._bell.set()
 
     async def take(self, most: int = BATCH_MAX) -> list[Job]:
-        """The next batch, as soon as there is one; empty when the lane is closed and all is done."""
+        """The next batch, as soon as there is one; empty when the lane is closed and all is done.
+
+        Only here pools come back that were set aside: no batch is on its way then with others of theirs.
+        """
+        self._bring_back()
         while not self._queues:
             if self._closing and not self.accepted:
                 return []
             self._bell.clear()
             await self._bell.wait()
+            self._bring_back()
         return self.take_waiting(most)
 
     async def gather(self, enough: int) -> None:
@@ -162,21 +222,22 @@ class Lane:
 
     def take_late(self, now: float) -> list[Job]:
         """Those who would give up by now, out of their queues."""
-        late = [job for queue in self._queues.values() for job in queue if job.give_up_at <= now]
-        gone = set(late)
-        self._waiting -= len(late)
+        late: list[Job] = []
         for pool_id, queue in list(self._queues.items()):
-            left = deque(job for job in queue if job not in gone)
-            if left:
-                self._queues[pool_id] = left
-            else:
+            late += _take_late(queue, now)
+            if not queue:
                 del self._queues[pool_id]
+        self._waiting -= len(late)
+        for aside in self._aside.values():
+            late += _take_late(aside.before, now) + _take_late(aside.behind, now)
         return late
 
     def done(self, job: Job) -> None:
         """A job that was accepted has been answered."""
         self.accepted -= 1
         self.pace.count += 1
+        if self._pauses:
+            self._pauses.pop(job.pool_id, None)
         if self._closing and not self.accepted:
             self._bell.set()
 
@@ -184,6 +245,15 @@ class Lane:
         """Accept nothing more; what was accepted is still to be finished."""
         self._closing = True
         self._bell.set()
+
+
+def _take_late(queue: deque[Job], now: float) -> list[Job]:
+    late = [job for job in queue if job.give_up_at <= now]
+    if late:
+        left = [job for job in queue if job.give_up_at > now]
+        queue.clear()
+        queue.extend(left)
+    return late
 
 
 class _Pace:

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, door, granted
+from holdfast import Holdfast, door, granted, ids
 from holdfast.errors import Busy
+from holdfast.lane import Job, Lane
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.processes import Worker
@@ -52,6 +53,47 @@ async def test_other_pools_go_on_while_one_is_locked_outside(
     async with asyncio.timeout(PATIENCE_S):
         assert [outcome(answer) for answer in await asyncio.gather(*waiting)] == ["held"] * 5
     await assert_verified(postgres_url)
+
+
+async def _after_the_lock(url: str, hf: Holdfast, patch: pytest.MonkeyPatch) -> list[str]:
+    """Who is booked first: Ann, who was set aside while the pool was locked, or Bea, who comes after it?"""
+    patch.setattr("holdfast.lane._SOON_S", 3_600)
+    lane = hf.engine.lane
+    await hf._pool_id("locked")
+    async with asyncio.timeout(PATIENCE_S):
+        async with locked_outside(url):
+            ann = asyncio.create_task(hf.book("locked", "Ann"))
+            while not lane._aside:
+                await asyncio.sleep(0)
+        bea = asyncio.create_task(hf.book("locked", "Bea"))
+        # The batch that has this would have Bea's, too.
+        await asyncio.sleep(0)
+        granted(await hf.book("free", "Cyd"))
+        for aside in lane._aside.values():
+            lane._look_again(aside)
+        numbers = {name: granted(await task).id for name, task in (("Ann", ann), ("Bea", bea))}
+    return sorted(numbers, key=lambda name: ids.booking_number(numbers[name]) or (0, 0))
+
+
+async def test_who_comes_after_the_lock_does_not_overtake_who_waited(
+    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await _after_the_lock(postgres_url, hf, monkeypatch) == ["Ann", "Bea"]
+
+
+async def test_control_without_keeping_the_whole_pool_aside_the_later_one_is_first(
+    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = Lane.submit
+
+    def submit_past_aside(self: Lane, job: Job) -> None:
+        aside, self._aside = self._aside, {}
+        submit(self, job)
+        self._aside = aside
+
+    monkeypatch.setattr(Lane, "submit", submit_past_aside)
+    monkeypatch.setattr(Lane, "not_aside", lambda self, jobs: jobs)
+    assert await _after_the_lock(postgres_url, hf, monkeypatch) == ["Bea", "Ann"]
 
 
 async def test_who_waits_too_long_for_a_locked_pool_is_told_that_it_is_busy(

@@ -1,15 +1,16 @@
-"""Who comes when too many wait already hears so at once, and when to ask again."""
+"""Who comes when too many wait already hears so at once, and when to ask again. Nobody is overtaken."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from holdfast.core import commands as c
 from holdfast.core.model import Party
 from holdfast.errors import Crowded
-from holdfast.lane import Job, Lane
+from holdfast.lane import ASIDE_S, Job, Lane
 
 HOT, COLD = 1, 2
 
@@ -61,3 +62,68 @@ async def test_those_who_are_turned_away_are_told_to_come_one_after_the_other() 
         told.append(refused.value.retry_after_s)
     assert told == sorted(told)
     assert (told[0], told[-1]) == (1, 6)
+
+
+async def test_nobody_overtakes_those_who_are_set_aside() -> None:
+    lane = Lane()
+    ann, bea = ask(lane, HOT), ask(lane, HOT)
+    assert await lane.take(1) == [ann]
+    assert await lane.take(1) == [bea]
+    cyd = ask(lane, HOT)
+    # Ann's pool is held from outside. Bea was taken already, Cyd waits, Dan comes.
+    lane.set_aside([ann])
+    assert lane.not_aside([bea]) == []
+    dan, eve = ask(lane, HOT), ask(lane, COLD)
+    assert await lane.take() == [eve]
+    # This waits until the pool comes back.
+    assert await lane.take() == [ann, bea, cyd, dan]
+    for job in (ann, bea, cyd, dan, eve):
+        lane.done(job)
+    lane.close()
+    assert await lane.take() == []
+
+
+async def test_who_is_put_back_stays_behind_those_who_are_set_aside() -> None:
+    lane = Lane()
+    ann, bea, eve = ask(lane, HOT), ask(lane, HOT), ask(lane, COLD)
+    assert await lane.take(1) == [ann]
+    assert await lane.take() == [eve, bea]
+    lane.set_aside([ann])
+    lane.put_back([eve, bea])
+    assert await lane.take() == [eve]
+    assert await lane.take() == [ann, bea]
+
+
+async def test_those_who_are_set_aside_give_up_like_others_and_count_like_others() -> None:
+    lane = Lane()
+    lane.most, lane.most_of_pool = 10, 3
+    ann, bea = ask(lane, HOT), ask(lane, HOT)
+    assert await lane.take(1) == [ann]
+    lane.set_aside([ann])
+    cyd = ask(lane, HOT)
+    with pytest.raises(Crowded):
+        ask(lane, HOT)
+    ann.give_up_at, bea.give_up_at, cyd.give_up_at = 5.0, 15.0, 5.0
+    assert lane.take_late(10.0) == [ann, cyd]
+    assert await lane.take() == [bea]
+
+
+async def test_a_pool_that_stays_held_is_looked_at_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look takes time from the other pools."""
+    pauses: list[float] = []
+
+    def call_later(delay: float, call: Callable[..., None], *said: object) -> None:
+        pauses.append(delay)
+        call(*said)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", call_later)
+    lane = Lane()
+    ask(lane, HOT)
+    for _ in range(50):
+        lane.set_aside(await lane.take())
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (0.001, ASIDE_S)
+    for job in await lane.take():
+        lane.done(job)
+    lane.set_aside([ask(lane, HOT)])
+    assert pauses[-1] == 0.001
