@@ -266,8 +266,10 @@ class Engine:
                 if doubtful is not None and await self._settle(doubtful):
                     batch = doubtful
                 elif len(jobs) > 1:
-                    for job in jobs:
-                        await self._carry_out([job])
+                    while jobs:
+                        await self._carry_out(jobs[:1])
+                        # At once, for soon the pool may come back.
+                        jobs = self.lane.not_aside(jobs[1:])
                     return
                 else:
                     # Another process may have made the same thing at the same moment: look at it once more.
@@ -334,10 +336,18 @@ class Engine:
         self.rows_loaded += batch.rows_loaded
         for job, value in batch.answers:
             self._finish(job, value)
-        if batch.put_back:
-            self.lane.put_back(batch.put_back)
+        self.lane.were_free(batch.pools)
+        # Another batch may have been taken before these came back.
+        self.lane.set_aside(batch.put_back, for_now=True)
         if batch.set_aside:
             self._set_aside(batch.set_aside)
+        try:
+            self._tell_of(batch)
+        except Exception:
+            # Nobody may hear that it failed: it is committed.
+            log.exception("what follows a commit has failed")
+
+    def _tell_of(self, batch: Batch) -> None:
         if (due_at := batch.next_due_at) is not None:
             self._on_due(due_at)
         if batch.writer.has_messages and self.on_messages is not None:
@@ -362,6 +372,6 @@ class Engine:
         """Answer a job, once: its caller may have gone away meanwhile, and it is finished all the same."""
         if not job.finished:
             job.finished = True
-            self.observer.answered(job.command, value, job.note)
             job.fail(value) if isinstance(value, Exception) else job.answer(value)
             self.lane.done(job)
+            self.observer.answered(job.command, value, job.note)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -124,25 +124,39 @@ class Lane:
             self._bell.set()
 
     def put_back(self, jobs: list[Job]) -> None:
-        """Put jobs back in front of their queues, in their order."""
-        jobs = self.not_aside(jobs)
+        """Put those who were taken last back in front of their queues, in their order."""
         for job in reversed(jobs):
-            self._queues.setdefault(job.pool_id, deque()).appendleft(job)
-        self._waiting += len(jobs)
+            if (aside := self._aside.get(job.pool_id)) is not None:
+                aside.behind.appendleft(job)
+            else:
+                self._queues.setdefault(job.pool_id, deque()).appendleft(job)
+                self._waiting += 1
         self._bell.set()
 
-    def set_aside(self, jobs: list[Job]) -> None:
-        """Keep these until their pools may be free, and all who come for these pools behind them."""
+    def set_aside(self, jobs: list[Job], *, for_now: bool = False) -> None:
+        """Keep these until their pools may be free, and all who come for these pools behind them.
+
+        Only for now: until the next batch is taken, so that those of one that was taken already go behind.
+        """
         for job in jobs:
             aside = self._aside.get(job.pool_id)
             if aside is None:
                 aside = _Aside(behind=self._queues.pop(job.pool_id, deque()))
                 self._waiting -= len(aside.behind)
                 self._aside[job.pool_id] = aside
-                pause = self._pauses.get(job.pool_id, _SOON_S)
-                self._pauses[job.pool_id] = min(ASIDE_S, _LATER * pause)
-                asyncio.get_running_loop().call_later(pause, self._look_again, aside)
+                if for_now:
+                    self._look_again(aside)
+                else:
+                    pause = self._pauses.get(job.pool_id, _SOON_S)
+                    self._pauses[job.pool_id] = min(ASIDE_S, _LATER * pause)
+                    asyncio.get_running_loop().call_later(pause, self._look_again, aside)
             aside.before.append(job)
+
+    def were_free(self, pool_ids: Iterable[int]) -> None:
+        """These were not held from outside: if they are the next time, that may be over in a moment."""
+        if self._pauses:
+            for pool_id in pool_ids:
+                self._pauses.pop(pool_id, None)
 
     def not_aside(self, jobs: list[Job]) -> list[Job]:
         """Those of a batch whose pools are not set aside; the others go to those who came before them."""
@@ -170,7 +184,7 @@ class Lane:
     async def take(self, most: int = BATCH_MAX) -> list[Job]:
         """The next batch, as soon as there is one; empty when the lane is closed and all is done.
 
-        Only here pools come back that were set aside: no batch is on its way then with others of theirs.
+        Only here pools come back that were set aside: who had a batch in hand has asked `not_aside` by now.
         """
         self._bring_back()
         while not self._queues:
@@ -236,8 +250,6 @@ class Lane:
         """A job that was accepted has been answered."""
         self.accepted -= 1
         self.pace.count += 1
-        if self._pauses:
-            self._pauses.pop(job.pool_id, None)
         if self._closing and not self.accepted:
             self._bell.set()
 

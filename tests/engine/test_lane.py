@@ -83,15 +83,29 @@ async def test_nobody_overtakes_those_who_are_set_aside() -> None:
     assert await lane.take() == []
 
 
+async def test_those_who_are_tried_again_now_come_before_who_was_taken_meanwhile() -> None:
+    lane = Lane()
+    ann, bea, eve = ask(lane, HOT), ask(lane, HOT), ask(lane, COLD)
+    assert await lane.take(1) == [ann]
+    assert await lane.take() == [eve, bea]
+    lane.set_aside([ann], for_now=True)
+    assert lane.not_aside([eve, bea]) == [eve]
+    cyd = ask(lane, HOT)
+    assert await lane.take() == [ann, bea, cyd]
+
+
 async def test_who_is_put_back_stays_behind_those_who_are_set_aside() -> None:
     lane = Lane()
     ann, bea, eve = ask(lane, HOT), ask(lane, HOT), ask(lane, COLD)
     assert await lane.take(1) == [ann]
     assert await lane.take() == [eve, bea]
+    cyd, dan = ask(lane, HOT), ask(lane, HOT)
+    assert await lane.take(1) == [cyd]
     lane.set_aside([ann])
-    lane.put_back([eve, bea])
-    assert await lane.take() == [eve]
-    assert await lane.take() == [ann, bea]
+    # Cyd was to go along with the others, and could not.
+    lane.put_back([cyd])
+    assert lane.not_aside([eve, bea]) == [eve]
+    assert await lane.take() == [ann, bea, cyd, dan]
 
 
 async def test_those_who_are_set_aside_give_up_like_others_and_count_like_others() -> None:
@@ -123,7 +137,12 @@ async def test_a_pool_that_stays_held_is_looked_at_less_and_less(monkeypatch: py
         lane.set_aside(await lane.take())
     assert pauses == sorted(pauses)
     assert (pauses[0], pauses[-1]) == (0.001, ASIDE_S)
+    # Those who give up leave it as it is; who finds it free does not.
     for job in await lane.take():
         lane.done(job)
-    lane.set_aside([ask(lane, HOT)])
+    ask(lane, HOT)
+    lane.set_aside(await lane.take())
+    assert pauses[-1] == ASIDE_S
+    lane.were_free([HOT])
+    lane.set_aside(await lane.take())
     assert pauses[-1] == 0.001
