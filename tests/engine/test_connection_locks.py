@@ -96,6 +96,25 @@ async def test_control_without_keeping_the_whole_pool_aside_the_later_one_is_fir
     assert await _after_the_lock(postgres_url, hf, monkeypatch) == ["Bea", "Ann"]
 
 
+async def test_who_is_set_aside_does_not_hear_of_what_fails_after_the_commit_of_others(
+    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("it could not be counted")
+
+    monkeypatch.setattr(door, "_GIVE_UP_S", 3_600)
+    assert await hf._pool_id("locked") != await hf._pool_id("free")
+    async with asyncio.timeout(PATIENCE_S):
+        async with locked_outside(postgres_url):
+            with monkeypatch.context() as patch:
+                patch.setattr(hf.engine.observer, "committed", fail)
+                # Both are in one batch.
+                ann, bea = (asyncio.create_task(hf.book(pool, pool)) for pool in ("locked", "free"))
+                assert outcome(await bea) == "held"
+            assert not ann.done()
+        assert outcome(await ann) == "held"
+
+
 async def test_who_waits_too_long_for_a_locked_pool_is_told_that_it_is_busy(
     postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
