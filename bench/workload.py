@@ -28,9 +28,9 @@ _numbers = count()
 def holds(desk: Desk[B]) -> Callable[[int], Awaitable[object]]:
     """Every command is a hold by someone new."""
 
-    async def operation(caller: int) -> None:
+    def operation(caller: int) -> Awaitable[object]:
         number = next(_numbers)
-        await desk.hold(f"party-{number}", f"key-{number}")
+        return desk.hold(f"party-{number}", f"key-{number}")
 
     return operation
 

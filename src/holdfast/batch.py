@@ -289,8 +289,10 @@ class Batch:
 
     async def _decide_more(self, jobs: list[Job], before: Batch | None, look_up: bool) -> list[Job]:
         for job in jobs:
-            if job.dry_run or job.source or not may_go_ahead(job.command):
+            if job.dry_run or job.source:
                 return jobs
+        if not may_go_ahead([job.command for job in jobs]):
+            return jobs
         scout, now = self._store.scout(), self._clock.now()
         in_hand: Mapping[int, Loaded] = before.pools if before else {}
         if not await load_ahead(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Final
 
@@ -334,8 +334,7 @@ class Engine:
         self._away = False
         self.batches += 1
         self.rows_loaded += batch.rows_loaded
-        for job, value in batch.answers:
-            self._finish(job, value)
+        self._finish(batch.answers)
         self.lane.were_free(batch.pools)
         # Another batch may have been taken before these came back.
         self.lane.set_aside(batch.put_back, for_now=True)
@@ -357,21 +356,24 @@ class Engine:
 
     def _set_aside(self, jobs: list[Job]) -> None:
         now = asyncio.get_running_loop().time()
-        for job in jobs:
-            if job.give_up_at <= now:
-                self._finish(job, Busy("the pool has been held from outside for too long"))
+        late = [job for job in jobs if job.give_up_at <= now]
+        self._finish([(job, Busy("the pool has been held from outside for too long")) for job in late])
         self.lane.set_aside([job for job in jobs if job.give_up_at > now])
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
         self._away = isinstance(error, Unavailable)
-        for job in jobs:
-            # Each caller gets an exception of its own, for raising one writes into it.
-            self._finish(job, type(error)(*error.args))
+        # Each caller gets an exception of its own, for raising one writes into it.
+        self._finish([(job, type(error)(*error.args)) for job in jobs])
 
-    def _finish(self, job: Job, value: Answer | Exception) -> None:
-        """Answer a job, once: its caller may have gone away meanwhile, and it is finished all the same."""
-        if not job.finished:
+    def _finish(self, answers: Sequence[tuple[Job, Answer | Exception]]) -> None:
+        """Answer jobs, each once: a caller may have gone away meanwhile, and it is finished all the same."""
+        answers = [answer for answer in answers if not answer[0].finished]
+        for job, value in answers:
             job.finished = True
-            job.fail(value) if isinstance(value, Exception) else job.answer(value)
-            self.lane.done(job)
-            self.observer.answered(job.command, value, job.note)
+            if not job.future.done():
+                if isinstance(value, Exception):
+                    job.future.set_exception(value)
+                else:
+                    job.future.set_result(value)
+        self.lane.done(len(answers))
+        self.observer.answered(answers)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from holdfast.core import commands as c
@@ -53,14 +54,6 @@ class Job:
     @property
     def alone(self) -> bool:
         return self.dry_run or type(self.command) in _ALONE
-
-    def answer(self, value: Any) -> None:
-        if not self.future.done():
-            self.future.set_result(value)
-
-    def fail(self, error: Exception) -> None:
-        if not self.future.done():
-            self.future.set_exception(error)
 
 
 @dataclass(slots=True)
@@ -208,31 +201,25 @@ class Lane:
 
     def take_waiting(self, most: int) -> list[Job]:
         """Those who wait, as many as go into one batch."""
-        taken = list(self._next_batch(most))
-        self._waiting -= len(taken)
-        return taken
-
-    def _next_batch(self, room: int) -> Iterator[Job]:
         share = SHARE if len(self._queues) > 1 else BATCH_MAX
+        taken: list[Job] = []
         shut: set[int] = set()
         # Below nothing, too: with fewer callers than there were, a batch may have more than its half already.
-        while room > 0 and (open_queues := [pool_id for pool_id in self._queues if pool_id not in shut]):
+        while len(taken) < most and (open_queues := [it for it in self._queues if it not in shut]):
             for pool_id in open_queues:
                 # Taken out and put in again at the end: next time another pool is first.
                 queue = self._queues.pop(pool_id)
-                alone = queue[0].alone
-                for _ in range(min(share, room, len(queue))):
-                    yield queue.popleft()
-                    room -= 1
-                    next_alone = bool(queue) and queue[0].alone
-                    if alone or next_alone:
-                        shut.add(pool_id)
-                        break
-                    alone = next_alone
+                first = queue[0]
+                room = min(share, most - len(taken))
+                taken += [queue.popleft() for _ in range(_together(queue, room))]
                 if queue:
                     self._queues[pool_id] = queue
-                if not room:
-                    return
+                if first.alone or (queue and queue[0].alone):
+                    shut.add(pool_id)
+                if len(taken) >= most:
+                    break
+        self._waiting -= len(taken)
+        return taken
 
     def take_late(self, now: float) -> list[Job]:
         """Those who would give up by now, out of their queues."""
@@ -246,10 +233,10 @@ class Lane:
             late += _take_late(aside.before, now) + _take_late(aside.behind, now)
         return late
 
-    def done(self, job: Job) -> None:
-        """A job that was accepted has been answered."""
-        self.accepted -= 1
-        self.pace.count += 1
+    def done(self, count: int) -> None:
+        """So many jobs that were accepted have been answered."""
+        self.accepted -= count
+        self.pace.count += count
         if self._closing and not self.accepted:
             self._bell.set()
 
@@ -257,6 +244,14 @@ class Lane:
         """Accept nothing more; what was accepted is still to be finished."""
         self._closing = True
         self._bell.set()
+
+
+def _together(queue: deque[Job], room: int) -> int:
+    """How many of the first go into one batch: those before the first who must be alone, or only that one."""
+    for number, job in enumerate(islice(queue, room)):
+        if job.dry_run or type(job.command) in _ALONE:
+            return number or 1
+    return min(room, len(queue))
 
 
 def _take_late(queue: deque[Job], now: float) -> list[Job]:

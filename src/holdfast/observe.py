@@ -17,8 +17,8 @@ class Observer:
     def accepted(self, command: Command) -> Any:
         """A command was accepted. What this gives comes back with its answer, as a note of one's own."""
 
-    def answered(self, command: Command, answer: Answer | Exception, note: Any = None) -> None:
-        """A command was answered."""
+    def answered(self, answers: Sequence[tuple[Job, Answer | Exception]]) -> None:
+        """Commands were answered, each with what it says here; `job.note` is one's own."""
 
     def committed(self, jobs: Sequence[Job], pools: int, commit_s: float) -> None:
         """A batch of these commands, over so many pools that changed, was committed."""

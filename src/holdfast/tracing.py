@@ -120,15 +120,16 @@ class _Traced(Observer):
     def accepted(self, command: Command) -> Any:
         return self._tracing.tracer.start_span(type(command).__name__)
 
-    def answered(self, command: Command, answer: Answer | Exception, note: Any = None) -> None:
-        self._inner.answered(command, answer)
-        if note is None:
-            return
-        if isinstance(answer, Refusal):
-            note.set_attribute("holdfast.refused", answer.code)
-        elif isinstance(answer, Exception):
-            self._tracing.failed(note, type(answer).__name__)
-        note.end()
+    def answered(self, answers: Sequence[tuple[Job, Answer | Exception]]) -> None:
+        self._inner.answered(answers)
+        for job, answer in answers:
+            if job.note is None:
+                continue
+            if isinstance(answer, Refusal):
+                job.note.set_attribute("holdfast.refused", answer.code)
+            elif isinstance(answer, Exception):
+                self._tracing.failed(job.note, type(answer).__name__)
+            job.note.end()
 
     def committed(self, jobs: Sequence[Job], pools: int, commit_s: float) -> None:
         self._inner.committed(jobs, pools, commit_s)

@@ -37,8 +37,7 @@ async def test_a_pool_on_fire_leaves_room_for_the_others() -> None:
     ask(lane, COLD, c.Tick())
     taken = await lane.take()
     assert len(taken) == 5
-    for job in taken:
-        lane.done(job)
+    lane.done(5)
     ask(lane, HOT)
 
 
@@ -77,8 +76,7 @@ async def test_nobody_overtakes_those_who_are_set_aside() -> None:
     assert await lane.take() == [eve]
     # This waits until the pool comes back.
     assert await lane.take() == [ann, bea, cyd, dan]
-    for job in (ann, bea, cyd, dan, eve):
-        lane.done(job)
+    lane.done(5)
     lane.close()
     assert await lane.take() == []
 
@@ -138,8 +136,7 @@ async def test_a_pool_that_stays_held_is_looked_at_less_and_less(monkeypatch: py
     assert pauses == sorted(pauses)
     assert (pauses[0], pauses[-1]) == (0.001, ASIDE_S)
     # Those who give up leave it as it is; who finds it free does not.
-    for job in await lane.take():
-        lane.done(job)
+    lane.done(len(await lane.take()))
     ask(lane, HOT)
     lane.set_aside(await lane.take())
     assert pauses[-1] == ASIDE_S

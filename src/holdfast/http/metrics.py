@@ -16,7 +16,6 @@ from holdfast.observe import Observer
 
 if TYPE_CHECKING:
     from holdfast.answers import Answer
-    from holdfast.core.commands import Command
     from holdfast.http.service import Service
     from holdfast.http.stream import Watcher
     from holdfast.http.visit import Send, Visit
@@ -106,24 +105,25 @@ class Observed(Observer):
     def __init__(self, metrics: Metrics, watcher: Watcher) -> None:
         self._metrics = metrics
         self._watcher = watcher
-        self._counters: dict[tuple[str, str], Any] = {}
 
     def committed(self, jobs: Sequence[Job], pools: int, commit_s: float) -> None:
         self._metrics.batch.observe(len(jobs))
         self._metrics.commit_s.observe(commit_s)
         self._watcher.wake()
 
-    def answered(self, command: Command, answer: Answer | Exception, note: Any = None) -> None:
-        outcome = "done"
-        if isinstance(answer, Refusal):
-            outcome = answer.code
-        elif isinstance(answer, Exception):
-            outcome = type(answer).__name__
-        key = (type(command).__name__, outcome)
-        counter = self._counters.get(key)
-        if counter is None:
-            counter = self._counters[key] = self._metrics.commands.labels(*key)
-        counter.inc()
+    def answered(self, answers: Sequence[tuple[Job, Answer | Exception]]) -> None:
+        counts: dict[tuple[str, str], int] = {}
+        for job, answer in answers:
+            key = (type(job.command).__name__, _outcome(answer))
+            counts[key] = counts.get(key, 0) + 1
+        for key, count in counts.items():
+            self._metrics.commands.labels(*key).inc(count)
+
+
+def _outcome(answer: Answer | Exception) -> str:
+    if isinstance(answer, Refusal):
+        return answer.code
+    return type(answer).__name__ if isinstance(answer, Exception) else "done"
 
 
 async def metrics(service: Service, scope: Any, send: Send) -> None:

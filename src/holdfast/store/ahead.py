@@ -8,7 +8,7 @@ then the decisions are thrown away and made again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,11 +23,15 @@ _KINDS: Final = frozenset({c.Book, c.Confirm, c.Cancel, c.Extend})
 _LIVE: Final = frozenset({WAITING, OFFERED, HELD})
 
 
-def may_go_ahead(command: c.Command) -> bool:
-    """Whether it can be decided on the pool's standing and the rows that it names."""
-    if type(command) is c.Book:
-        return not command.units and command.opening is None
-    return type(command) in _KINDS
+def may_go_ahead(commands: Iterable[c.Command]) -> bool:
+    """Whether they can be decided on the pools' standing and the rows that they name."""
+    for command in commands:
+        if type(command) is c.Book:
+            if command.units or command.opening is not None:
+                return False
+        elif type(command) not in _KINDS:
+            return False
+    return True
 
 
 @dataclass(slots=True)
