@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import selectors
-from collections.abc import Coroutine
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Coroutine
 from typing import Any
+
+from holdfast.store.sqlite.scribe import Scribe, Sheet
 
 
 class StuckError(Exception):
@@ -46,19 +47,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._virtual += max(seconds, 0.0) + 1e-9
 
 
-class AtOnce(Executor):
+class AtOnce(Scribe):
     """Does in place what would be done in a thread: threads come in another order each time."""
 
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        try:
-            done.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001  # as in a thread: whoever waits gets it
-            done.set_exception(error)
-        return done
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        pass
+    def hand_over(self, work: Callable[[], Any]) -> Sheet:
+        sheet = Sheet(work, self._loop.create_future())
+        self._do(sheet)
+        return sheet
 
 
 OWNER: contextvars.ContextVar[set[asyncio.Task[Any]] | None] = contextvars.ContextVar("owner", default=None)

@@ -54,8 +54,7 @@ class Node:
     async def start(self) -> None:
         inner = make_store(self._url)
         if isinstance(inner, SqliteStore):
-            inner.committer.shutdown()
-            inner.committer = AtOnce()  # type: ignore[assignment]
+            inner.scribe = AtOnce()
         await inner.open()
         await inner.migrate(self.clock.now())
         self.store = FaultyStore(inner, self._faults)

@@ -21,10 +21,11 @@ from holdfast.shapes import (
     Booking,
     Outcome,
     PoolState,
-    booking_shape,
+    Sight,
     named_facts,
     pool_shape,
     refusal_shape,
+    sight_of,
     total_of,
     wanted,
     with_tokens,
@@ -52,15 +53,15 @@ _PARTY: Final = Booking.__struct_fields__.index("party")
 _ANSWERS: Final = Booking.__struct_fields__.index("answers")
 
 
-def answer_of(view: View, command: c.Command, decision: Decision, now: Instant, secret: str) -> Answer:
-    """What the caller gets: the booking or the pool as it is now, or the refusal."""
+def answer_of(view: View, command: c.Command, decision: Decision, now: Instant) -> Answer | Sight:
+    """What the caller gets: the refusal, the pool as it is now, or what its booking is made of."""
     answer = decision.answer
     if isinstance(answer, Refusal):
         pool = command.pool if isinstance(command, c.CreatePool) else view.pool
         return refusal_shape(answer, pool)
     if answer.booking is not None:
         gets_tokens = type(command) is c.Book or view.bookings[answer.booking].state == OFFERED
-        return booking_shape(view, answer.booking, now, secret if gets_tokens else None)
+        return sight_of(view, answer.booking, now, to_owner=gets_tokens)
     if isinstance(command, c.Tick) and command.by == "clock":
         return _NOTHING
     if isinstance(command, c.Tick | c.Fill):

@@ -12,32 +12,20 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from holdfast import ids
-from holdfast.answers import (
-    Answer,
-    answer_of,
-    decode_answer,
-    digest_as_said,
-    encode_answer,
-    for_stranger,
-    handed_over,
-    of_row,
-    outcome_of,
-    rehearsed,
-)
+from holdfast.answers import Answer, answer_of, for_stranger, outcome_of
 from holdfast.clock import Clock
 from holdfast.core import commands as c
 from holdfast.core.decide import decide
 from holdfast.core.model import Instant
-from holdfast.core.refusals import Refusal, idempotency_mismatch, unknown
+from holdfast.core.refusals import Refusal, unknown
 from holdfast.core.view import Need, View
 from holdfast.errors import CommandFailed
 from holdfast.hoarding import Hoarding
 from holdfast.lane import Job
-from holdfast.shapes import Booking
-from holdfast.store import rows
+from holdfast.replies import Replies
+from holdfast.shapes import Sight
 from holdfast.store.ahead import Ahead, load_ahead, may_go_ahead
-from holdfast.store.base import Reader, Store, Together, Transaction, still_so
+from holdfast.store.base import Store, Together, Transaction, still_so
 from holdfast.store.blocks import entered_with
 from holdfast.store.loaded import Loaded, Memory, entered_unless_looked_at
 from holdfast.store.loader import Loader
@@ -47,9 +35,6 @@ log = logging.getLogger("holdfast")
 
 NEEDS_MAX: Final = 10_000
 _BREATH: Final = 16
-
-# An answer, unless another was asked for, and the digest of what it was given to; by org and key.
-Kept = dict[tuple[str, str], tuple[bytes, Answer | None]]
 
 
 class Overtaken(Exception):
@@ -61,7 +46,6 @@ class Batch:
 
     def __init__(self, jobs: list[Job], store: Store, memory: Memory, clock: Clock, secret: str) -> None:
         self.jobs = jobs
-        self.answers: list[tuple[Job, Answer | Exception]] = []
         self.put_back: list[Job] = []
         self.set_aside: list[Job] = []
         self.pools: dict[int, Loaded] = {}
@@ -69,14 +53,10 @@ class Batch:
         # How long it took to write and commit.
         self.commit_s = 0.0
         self.writer = Writer()
+        self._replies = Replies(secret)
         self._store = store
         self._memory = memory
         self._clock = clock
-        self._secret = secret
-        # Answers under their keys: those found in the database, those of this batch, of the one before it.
-        self._found: Kept = {}
-        self._kept: Kept = {}
-        self._kept_before: Kept = {}
         self._hoarding = Hoarding(0)
         self._ahead = Ahead()
         self._ready: Together | None = None
@@ -106,7 +86,7 @@ class Batch:
         self._hoarding = Hoarding(loader.now)
         self.writer.sources = self._hoarding.sources
         await self._hoarding.count(tx, self.jobs)
-        await self._remember_requests(tx, self.jobs)
+        await self._replies.look_up(tx, self.jobs)
         missing = [pool_id for pool_id in existing if pool_id not in self.pools]
         there = {row[0] for row in await tx.rows("pool_configs", missing)} if missing else set()
         ticked: set[int] = set()
@@ -118,38 +98,13 @@ class Batch:
             elif job.pool_id in there:
                 self.set_aside.append(job)
             else:
-                self.answers.append((job, unknown("pool", job.pool_id)))
+                self._replies.add(job, unknown("pool", job.pool_id))
+        self._put_into_words()
         self.rows_loaded = loader.count
-
-    async def _remember_requests(self, reader: Reader, jobs: Sequence[Job]) -> None:
-        """What was answered under the keys of these; who booked is read anew."""
-        asked: dict[tuple[str, str], set[bytes]] = {}
-        for job in jobs:
-            if job.key is not None:
-                asked.setdefault((job.org, job.key), set()).add(job.digest)
-        if not asked:
-            return
-        bookings: dict[tuple[int, int], list[tuple[str, str]]] = {}
-        for org, key, stored, text in await reader.each("requests_by_key", list(asked)):
-            digest = bytes(stored)
-            for job in jobs if digest not in asked[org, key] else ():
-                if (job.org, job.key) == (org, key) and digest == digest_as_said(job.pool_id, job.command):
-                    digest = job.digest
-            answer = decode_answer(text) if digest in asked[org, key] else None
-            self._found[org, key] = (digest, answer)
-            if isinstance(answer, Booking) and (named := ids.booking_number(answer.id)) is not None:
-                bookings.setdefault(named, []).append((org, key))
-        if bookings:
-            for row in await reader.each("bookings_by_number", list(bookings)):
-                booking = rows.booking_of(row)
-                for at in bookings[row[0], booking.number]:
-                    digest, answer = self._found[at]
-                    assert isinstance(answer, Booking)
-                    self._found[at] = (digest, of_row(answer, booking))
 
     async def _create(self, tx: Transaction, job: Job) -> None:
         assert isinstance(job.command, c.CreatePool)
-        if self._answered_before(job):
+        if self._replies.answered_before(job):
             return
         pool, now = job.command.pool, self.writer.now
         made = [
@@ -159,20 +114,20 @@ class Batch:
         ]
         if made or await tx.rows("find_pool", pool.org, pool.key):
             # No lock keeps another process from making it just now; if so, it did under this very key, maybe.
-            await self._remember_requests(tx, self.jobs)
-            if not self._answered_before(job):
-                self._keep(job, Refusal("exists", f"There is a pool {pool.key!r} already.", "key"))
+            await self._replies.look_up(tx, self.jobs)
+            if not self._replies.answered_before(job):
+                self._replies.keep(job, Refusal("exists", f"There is a pool {pool.key!r} already.", "key"))
             return
         loaded = Loaded(pool.id, View(), log_hash=GENESIS, now=now)
         decision = decide(loaded.view, job.command, now)
         if job.dry_run and not isinstance(decision.answer, Refusal):
-            self.answers.append((job, outcome_of(loaded.view, decision)))
+            self._replies.add(job, outcome_of(loaded.view, decision))
             return
-        answer = answer_of(loaded.view, job.command, decision, now, self._secret)
+        answer = answer_of(loaded.view, job.command, decision, now)
         if not isinstance(decision.answer, Refusal):
             self.writer.record(loaded, decision)
             self.pools[pool.id] = loaded
-        self._keep(job, answer)
+        self._replies.keep(job, answer)
 
     async def _decide_one(self, loader: Loader, loaded: Loaded, job: Job, ticked: set[int]) -> None:
         if loaded.more_due:
@@ -185,24 +140,24 @@ class Batch:
                 failed = await self._decide(loader, loaded, c.Tick())
                 if isinstance(failed, Exception):
                     # It would fail the next time too, and the command would come back for ever.
-                    self.answers.append((job, failed))
+                    self._replies.add(job, failed)
                 else:
                     self.put_back.append(job)
                 return
-        if self._answered_before(job):
+        if self._replies.answered_before(job):
             return
         if full := self._hoarding.refusal(job):
             # Not under its key: asked again later, it may well be granted.
-            self.answers.append((job, full))
+            self._replies.add(job, full)
             return
         answer = await self._decide(
             loader, loaded, job.command, dry_run=job.dry_run, to_stranger=job.source is not None
         )
         if isinstance(answer, Exception):
-            self.answers.append((job, answer))
+            self._replies.add(job, answer)
         else:
             self._hoarding.note(job, answer)
-            self._keep(job, answer)
+            self._replies.keep(job, answer)
 
     async def _decide(
         self,
@@ -212,7 +167,7 @@ class Batch:
         *,
         dry_run: bool = False,
         to_stranger: bool = False,
-    ) -> Answer | Exception:
+    ) -> Answer | Sight | Exception:
         """Decide, and load whatever the decision turns out to need."""
         for _ in range(NEEDS_MAX):
             try:
@@ -226,7 +181,7 @@ class Batch:
 
     def _decided(
         self, loaded: Loaded, command: c.Command, dry_run: bool, to_stranger: bool = False
-    ) -> Answer:
+    ) -> Answer | Sight:
         """The answer to a command. The view has changed accordingly, or not at all if this raises."""
         view = loaded.view
         view.savepoint()
@@ -238,34 +193,12 @@ class Batch:
                 outcome = outcome_of(view, decision)
                 view.rollback()
                 return outcome
-            answer = answer_of(view, command, decision, loaded.now, self._secret)
+            answer = answer_of(view, command, decision, loaded.now)
         except BaseException:
             view.rollback()
             raise
         self.writer.record(loaded, decision)
         return answer
-
-    def _answered_before(self, job: Job) -> bool:
-        if job.key is None:
-            return False
-        key = (job.org, job.key)
-        kept = self._kept.get(key) or self._kept_before.get(key) or self._found.get(key)
-        if kept is None:
-            return False
-        digest, answer = kept
-        if digest != job.digest or answer is None:
-            answer = idempotency_mismatch()
-        elif not job.dry_run:
-            answer = handed_over(answer, job.command, self._secret)
-        self.answers.append((job, rehearsed(answer) if job.dry_run else answer))
-        return True
-
-    def _keep(self, job: Job, answer: Answer) -> None:
-        """Answer a job once the batch is committed, and remember the answer under its key."""
-        self.answers.append((job, answer))
-        if job.key is not None and not job.dry_run:
-            self._kept[job.org, job.key] = (job.digest, answer)
-            self.writer.requests.append((job.org, job.key, job.digest, encode_answer(answer)))
 
     # Ahead ------------------------------------------------------------------------------------------
 
@@ -301,20 +234,20 @@ class Batch:
             return jobs
         self.pools, self.writer.now = self._ahead.pools, now
         if look_up:
-            await self._remember_requests(scout, jobs)
+            await self._replies.look_up(scout, jobs)
         if before:
-            self._kept_before = before._kept
+            self._replies.follow(before._replies)
         return await self._decide_each(jobs, breathing=before is not None)
 
     async def _decide_each(self, jobs: list[Job], *, breathing: bool) -> list[Job]:
         """Decide one after the other, up to the first that needs more than is known; it and the rest."""
         for number, job in enumerate(jobs):
-            if not self._answered_before(job):
+            if not self._replies.answered_before(job):
                 try:
                     answer = self._decided(self.pools[job.pool_id], job.command, dry_run=False)
                 except Need:
                     return jobs[number:]
-                self._keep(job, answer)
+                self._replies.keep(job, answer)
             self.jobs.append(job)
             if breathing and len(self.jobs) % _BREATH == 0:
                 # What is being written waits for this thread now and then.
@@ -323,6 +256,7 @@ class Batch:
 
     def _leave_standing(self) -> None:
         """The next batch is decided on what this one leaves behind."""
+        self._put_into_words()
         changed = self.changed
         plain = self.writer.is_plain(changed)
         for loaded in changed:
@@ -333,8 +267,15 @@ class Batch:
     def make_ready(self) -> None:
         """Put together what is to be written, if it is one statement. Nobody may go along any more."""
         changed = self.changed
+        self.writer.requests = self._replies.requests()
         if self.writer.is_plain(changed):
             self._ready = self._store.put_together(self._ahead.seen(), self.writer.writes_in_one(changed))
+
+    def line_up(self, before: Batch) -> None:
+        """Make it ready, and have it written straight behind the one before, where a store can do that."""
+        self.make_ready()
+        if self._ready is not None and before._ready is not None:
+            self._store.line_up(self._ready, behind=before._ready)
 
     async def write_ahead(self) -> None:
         """Write what was decided ahead. Raises Overtaken, and has changed nothing."""
@@ -364,7 +305,17 @@ class Batch:
         for pool_id in self.pools:
             self._memory.forget(pool_id)
 
+    def _put_into_words(self) -> None:
+        """What was decided goes into the log, and what was answered gets its form."""
+        self.writer.chain()
+        self._replies.put_into_words()
+
     # Writing ----------------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> list[tuple[Job, Answer | Exception]]:
+        """What has come of each job."""
+        return self._replies.answers
 
     @property
     def next_due_at(self) -> Instant | None:
@@ -380,6 +331,7 @@ class Batch:
 
     async def _write(self, tx: Transaction) -> None:
         changed = self.changed
+        self.writer.requests = self._replies.requests()
         if changed or self.writer.requests:
             await self.writer.write(tx, changed)
             await tx.commit()

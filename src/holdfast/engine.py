@@ -140,7 +140,7 @@ class Engine:
         if flight.is_young():
             # Nobody else goes along: have it at hand when the flight is written.
             try:
-                ready.make_ready()
+                ready.line_up(flight.batch)
             except Exception as error:  # noqa: BLE001  # it will come again, and be dealt with there
                 log.debug("a batch could not be made ready: %s", error)
         return ready

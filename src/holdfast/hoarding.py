@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast import ids
 from holdfast.core import commands as c
 from holdfast.core.model import HELD, Instant
 from holdfast.core.refusals import Refusal, invalid, is_whole
-from holdfast.shapes import Booking
+from holdfast.shapes import Sight
 
 if TYPE_CHECKING:
     from holdfast.answers import Answer
@@ -77,14 +76,13 @@ class Hoarding:
                 return Refusal("too_many_requests", sentence, None, {"retry_after_s": max(1, wait_s)})
         return None
 
-    def note(self, job: Job, answer: Answer) -> None:
+    def note(self, job: Job, said: Answer | Sight) -> None:
         """Remember where a booking came from; a hold counts for those who come after it in this batch."""
-        if job.source is None or not isinstance(answer, Booking):
+        if job.source is None or not isinstance(said, Sight):
             return
-        named = ids.booking_number(answer.id)
-        assert named is not None
-        self.sources[named] = job.source.address
-        if answer.state == HELD:
+        booking = said.booking
+        self.sources[said.pool_id, booking.number] = job.source.address
+        if booking.state == HELD:
             for name, _ in _limits(job):
                 live = self._live.get(name, _Live())
                 self._live[name] = live._replace(holds=live.holds + 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -146,29 +146,53 @@ def optional_datetime(instant: Instant | None) -> datetime | None:
     return None if instant is None else to_datetime(instant)
 
 
+class Sight(NamedTuple):
+    """What was seen of a booking at one moment: all that an answer about it is made of."""
+
+    pool_id: int
+    booking: model.Booking
+    position: int | None
+    placement: str | None
+    now: Instant
+    # With its tokens: for its owner's eyes, or staff's.
+    to_owner: bool
+
+
+def sight_of(view: View, number: int, now: Instant, *, to_owner: bool) -> Sight:
+    """A booking of a view, as it is now."""
+    b = view.bookings[number]
+    position = line.position(view, b.place) if b.state == WAITING else b.position
+    # Made by position, as this is for every answer.
+    seen = (view.pool.id, b, position, _placement(view, b), now, to_owner)
+    return tuple.__new__(Sight, seen)
+
+
 def booking_shape(view: View, number: int, now: Instant, secret: str | None = None) -> Booking:
-    """A booking of a view; with its tokens, if the secret is given: for its owner's eyes, or staff's."""
-    b, pool = view.bookings[number], view.pool
+    """A booking of a view; with its tokens, if the secret is given."""
+    return shape_of(sight_of(view, number, now, to_owner=secret is not None), secret)
+
+
+def shape_of(sight: Sight, secret: str | None) -> Booking:
+    """A booking, as it was seen."""
+    pool_id, b, position, placed, now, to_owner = sight
     # Taken apart and put together by position: this is made for every answer.
-    _, reference, party, quota, quantity, state, place, _, _, position, wants, _, price, units = b[:14]
+    _, reference, party, quota, quantity, state, _, _, _, _, wants, _, price, units = b[:14]
     attempts, round_, offered_at, _, expires_at, confirmed_at = b[16:22]
     created_at, updated_at, split_from, answers = b[22:]
-    booking_id = ids.id_of_reference(pool.id, reference)
-    ahead = None
-    if state == WAITING:
-        position = line.position(view, place)
-        ahead = position - 1
+    booking_id = ids.id_of_reference(pool_id, reference)
+    if not to_owner:
+        secret = None
     return Booking(
         booking_id,
         reference,
-        ids.pool_text(pool.id),
+        ids.pool_text(pool_id),
         quota,
         party,
         quantity,
         units,
         state,
         position,
-        ahead,
+        None if state != WAITING or position is None else position - 1,
         attempts,
         round_,
         None if offered_at is None else to_datetime(offered_at),
@@ -177,11 +201,11 @@ def booking_shape(view: View, number: int, now: Instant, secret: str | None = No
         None if confirmed_at is None else to_datetime(confirmed_at),
         price,
         price and total_of(price, quantity),
-        _placement(view, b),
+        placed,
         answers,
         to_datetime(created_at),
         to_datetime(updated_at),
-        ids.booking_text(pool.id, split_from) if split_from else None,
+        ids.booking_text(pool_id, split_from) if split_from else None,
         None if secret is None else tokens.edit_token(secret, booking_id),
         _live_offer(b, booking_id, secret) if state == OFFERED else None,
         None if wants is None else wanted(wants),

@@ -112,7 +112,7 @@ async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
     some = await soon(hf, asyncio.gather(*(caller(name) for name in range(4))))
     await asyncio.gather(some, *(caller(name) for name in range(4, 8)))
     assert hf.engine.batches_ahead - before >= 40
-    assert max(len(batch._kept_before) for batch in batches) <= 8
+    assert max(len(batch._replies._kept_before) for batch in batches) <= 8
 
 
 async def test_seats_given_by_the_batch_before_are_gone(

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import asyncpg
 import pytest
 
 from holdfast import Holdfast, granted
+from holdfast.store.sqlite.scribe import Scribe, Sheet
 from tests.database import SECRET, ask
 from tests.engine.proxy import proxied
 from tests.engine.staging import nodes, outcome
@@ -20,22 +20,22 @@ from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
 
 
-class SlowDisk(ThreadPoolExecutor):
+class SlowDisk(Scribe):
     """Every commit takes a while."""
 
     def __init__(self) -> None:
-        super().__init__(1)
+        super().__init__()
         self.at_it = asyncio.Event()
 
-    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+    def hand_over(self, work: Callable[[], Any]) -> Sheet:
         loop = asyncio.get_running_loop()
 
         def slowly() -> Any:
             loop.call_soon_threadsafe(self.at_it.set)
             threading.Event().wait(0.2)
-            return work(*args, **options)
+            return work()
 
-        return super().submit(slowly)
+        return super().hand_over(slowly)
 
 
 async def cut_off(task: asyncio.Task[Any], times: int = 1) -> None:
@@ -53,8 +53,9 @@ async def test_a_caller_that_goes_away_during_a_commit_does_not_commit_for_the_n
 ) -> None:
     async with nodes(sqlite_url, 1) as (hf,):
         store: Any = hf.store
-        store.committer.shutdown()
-        disk = store.committer = SlowDisk()
+        store.scribe.close()
+        disk = store.scribe = SlowDisk()
+        disk.start()
         task = asyncio.create_task(hf.add_staff_contact("email", "ann@example.org"))
         await disk.at_it.wait()
         await cut_off(task, times)

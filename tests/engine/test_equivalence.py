@@ -26,6 +26,7 @@ from holdfast.core.model import Pool
 from holdfast.core.view import View
 from holdfast.core.work import Decision
 from holdfast.lane import Job
+from holdfast.shapes import Sight, shape_of
 from holdfast.store import blocks, loaded, loader, rows
 from holdfast.store.writer import GENESIS, entry_digest
 from holdfast.sync import SyncHoldfast, open_sync
@@ -80,7 +81,8 @@ class Mirrored(History):
         decision = decide(view, command, self.now)
         pool = command.pool if isinstance(command, c.CreatePool) else view.pool
         self.note(pool.id, decision)
-        answer = answer_of(view, command, decision, self.now, SECRET)
+        said = answer_of(view, command, decision, self.now)
+        answer = shape_of(said, SECRET) if isinstance(said, Sight) else said
         for mirror in self.mirrors:
             mirror.hf.clock.at = self.now  # type: ignore[attr-defined]
             found = mirror.run(decided(mirror, pool.id, command))

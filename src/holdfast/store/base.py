@@ -109,6 +109,13 @@ class Store(Protocol):
         """Put a batch together for a transaction to finish with. Nothing is asked of the database."""
         ...
 
+    def line_up(self, whole: Together, behind: Together) -> None:
+        """Allow this to be written straight behind another that is being finished, if that is written.
+
+        It is the next to be finished then: a store need not wait until it is told so.
+        """
+        ...
+
     def reader(self) -> Reader:
         """For reads of what is committed."""
         ...

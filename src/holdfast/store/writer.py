@@ -37,34 +37,31 @@ class Writer:
         self.tells_of_messages = True
         # Where new bookings came from: by (pool, number).
         self.sources: dict[tuple[int, int], str] = {}
+        self._decisions: list[tuple[Loaded, Decision]] = []
         self._log: list[tuple[Any, ...]] = []
         self._outbox: list[tuple[Any, ...]] = []
 
     def record(self, loaded: Loaded, decision: Decision) -> None:
-        """Chain a decision's events to the pool's log, and put its messages into the outbox."""
-        pool_id = loaded.pool_id
-        for event, by in decision.entries:
-            seq, kind, body = loaded.log_seq + 1, type(event).__name__, rows.text(event)
-            digest = entry_digest(pool_id, seq, event.at, kind, by, body)
-            loaded.log_hash = hashlib.sha256(loaded.log_hash + digest).digest()
-            loaded.log_seq = seq
-            booking = getattr(event, "booking", None)
-            self._log.append((pool_id, seq, event.at, kind, booking, by, body, digest, loaded.log_hash))
-        for part, message in enumerate(decision.messages):
-            facts = rows.text(message.facts)
-            self._outbox.append(
-                (
-                    pool_id,
-                    loaded.log_seq,
-                    part,
-                    message.kind,
-                    message.to,
-                    message.booking,
-                    facts,
-                    loaded.now,
-                    loaded.now if message.due_at is None else message.due_at,
-                )
-            )
+        """Have a decision written with the others; `chain` comes before anybody asks how the log ends."""
+        self._decisions.append((loaded, decision))
+
+    def chain(self) -> None:
+        """Chain the events of what was decided to the pools' logs, and put the messages into the outbox."""
+        decisions, self._decisions = self._decisions, []
+        for loaded, decision in decisions:
+            pool_id = loaded.pool_id
+            for event, by in decision.entries:
+                seq, kind, body = loaded.log_seq + 1, type(event).__name__, rows.text(event)
+                digest = entry_digest(pool_id, seq, event.at, kind, by, body)
+                loaded.log_hash = hashlib.sha256(loaded.log_hash + digest).digest()
+                loaded.log_seq = seq
+                booking = getattr(event, "booking", None)
+                self._log.append((pool_id, seq, event.at, kind, booking, by, body, digest, loaded.log_hash))
+            for part, message in enumerate(decision.messages):
+                facts = rows.text(message.facts)
+                due_at = loaded.now if message.due_at is None else message.due_at
+                head = (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking)
+                self._outbox.append((*head, facts, loaded.now, due_at))
 
     def _news(self, pools: Sequence[Loaded]) -> list[tuple[str]]:
         """What other processes have to know: earlier due times, and that there are messages."""

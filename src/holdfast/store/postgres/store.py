@@ -264,6 +264,10 @@ class PostgresStore:
         statement = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
         return Together(seen, writes, statement, values_together(seen, writes))
 
+    def line_up(self, whole: Together, behind: Together) -> None:
+        # A server that was sent it would write it whatever becomes of the one before.
+        pass
+
     def scout(self) -> PostgresScout:
         return self._scout
 

@@ -11,7 +11,6 @@ import logging
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
@@ -20,9 +19,11 @@ from holdfast.errors import Closing, SchemaUnknown, SettingsWrong, Unavailable
 from holdfast.store.base import News, Seen, Together, Write
 from holdfast.store.queries import load_migrations
 from holdfast.store.sqlite.bulk import QUERIES
+from holdfast.store.sqlite.scribe import Scribe
 from holdfast.store.sqlite.together import preparations, together
 from holdfast.store.sqlite.transaction import (
     BUSY_S,
+    LinedUp,
     SqliteReader,
     SqliteSnapshot,
     SqliteTransaction,
@@ -46,8 +47,12 @@ class SqliteStore:
     def __init__(self, path: str) -> None:
         self._path = path
         self.is_beside = _cores() > 1
-        self.committer = ThreadPoolExecutor(1, thread_name_prefix="holdfast-commit")
+        self.scribe = Scribe()
         self.writer_free = asyncio.Lock()
+        # How many wait for it, the transaction that has it, and what was lined up behind that.
+        self._wanted = 0
+        self._has_writer: SqliteTransaction | None = None
+        self._lined_up: LinedUp | None = None
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._snapshots: list[sqlite3.Connection] = []
@@ -65,7 +70,7 @@ class SqliteStore:
         try:
             # It must be there before it is given anything: what a thread that cannot start was given would
             # be done by the next one, after it was said to have failed.
-            self.committer.submit(int).result()
+            self.scribe.start()
         except RuntimeError as error:
             raise Unavailable(f"SQLite: {error}") from error
 
@@ -125,23 +130,26 @@ class SqliteStore:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        self.committer.shutdown(wait=True)
+        self.scribe.close()
         for connection in (*self._snapshots, self._reader, self._writer):
             if connection is not None:
                 connection.close()
 
     async def begin(self, *, beside: bool = False, to_finish: bool = False) -> SqliteTransaction:
         assert self._writer is not None
-        await self.writer_free.acquire()
+        await self._take_writer(to_finish=to_finish)
+        lined_up = None
         try:
-            if self._closed:
+            if to_finish:
+                lined_up, self._lined_up = self._lined_up, None
+            if self._closed and lined_up is None:
                 raise Closing("Holdfast is closed")
             if to_finish and self.is_beside:
                 self._prepare(self._writer)
         except BaseException:
             self.writer_free.release()
             raise
-        tx = SqliteTransaction(self._writer, self.committer, self.writer_free.release)
+        tx = self._has_writer = SqliteTransaction(self._writer, self.scribe, self._give_back, lined_up)
         if not to_finish:
             try:
                 await tx.begin()
@@ -149,6 +157,32 @@ class SqliteStore:
                 await tx.rollback()
                 raise
         return tx
+
+    async def _take_writer(self, *, to_finish: bool = False) -> None:
+        """Wait for the writer; unless to finish it, also until the scribe is done with what was lined up."""
+        self._wanted += 1
+        try:
+            await self.writer_free.acquire()
+        finally:
+            self._wanted -= 1
+        if self._lined_up is not None and not to_finish:
+            try:
+                await asyncio.wait([self._lined_up.sheet.done])
+            except BaseException:
+                self.writer_free.release()
+                raise
+
+    def _give_back(self) -> None:
+        self._has_writer = None
+        if self._lined_up is not None and not self._lined_up.has_begun:
+            # It stands on something that never came to be.
+            self._lined_up = None
+        self.writer_free.release()
+
+    def line_up(self, whole: Together, behind: Together) -> None:
+        # Whoever waits for the writer has it next: those in the lane could go on for ever.
+        if whole.statement and self._has_writer is not None and not self._wanted:
+            self._lined_up = self._has_writer.line_up(whole, behind)
 
     def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
         # Without a core for the thread, statements on this one are quicker.
@@ -170,9 +204,12 @@ class SqliteStore:
         """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
         waited = 0.0
         while waited < BUSY_S:
-            async with self.writer_free:
+            await self._take_writer()
+            try:
                 if await self._emptied():
                     return
+            finally:
+                self._give_back()
             # Somebody is still reading what was there before.
             await asyncio.sleep(0.02)
             waited += 0.02
@@ -180,17 +217,18 @@ class SqliteStore:
 
     async def _emptied(self) -> bool:
         assert self._writer is not None
-        done = self.committer.submit(self._writer.execute, "PRAGMA wal_checkpoint(TRUNCATE)")
+        writer = self._writer
+        sheet = self.scribe.hand_over(lambda: writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
         try:
-            found = await asyncio.shield(asyncio.wrap_future(done))
+            found = await sheet.done
         except sqlite3.Error as error:
             # It is forgotten all the same, and the next time it may be possible.
             log.warning("SQLite's log could not be emptied: %s", error)
             return True
         finally:
             # The caller may go away, the disk goes on: nobody may begin before it is done.
-            wait([done])
-        return not found.fetchone()[0]
+            sheet.wait()
+        return not found[0]
 
     def scout(self) -> SqliteReader:
         return self.reader()

@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import Executor, wait
-from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from holdfast.errors import Busy, Unavailable
 from holdfast.store.base import Row, Seen, Together, Write, still_so
 from holdfast.store.rows import text
 from holdfast.store.sqlite.bulk import QUERIES, inserting
+from holdfast.store.sqlite.scribe import Scribe, Sheet
 from holdfast.store.sqlite.together import OVERTAKEN, by_first
 
 BUSY_S: Final = 10.0
-_BEGUN_S: Final = 0.01
 _PAGE: Final = 1_000
 
 T = TypeVar("T")
@@ -95,13 +93,46 @@ class SqliteSnapshot(SqliteReader):
             raise Unavailable(f"SQLite: {error}") from error
 
 
-class SqliteTransaction:
-    """One writing transaction. What waits for the disk runs in the thread; at its end it calls `free`."""
+def writing(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> Callable[[], None]:
+    """The work of writing something; nothing is left of it when it is done."""
 
-    def __init__(self, connection: sqlite3.Connection, thread: Executor, free: Callable[[], None]) -> None:
+    def write() -> None:
+        connection.execute(statement, values)
+
+    return write
+
+
+class LinedUp(NamedTuple):
+    """A batch that the scribe goes on with once the one before is written."""
+
+    whole: Together
+    sheet: Sheet
+
+    @property
+    def has_begun(self) -> bool:
+        return self.sheet.has_started
+
+
+class SqliteTransaction:
+    """One writing transaction. What waits for the disk is the scribe's; at its end it calls `free`.
+
+    If it was lined up behind the one before, the scribe has begun with it already.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        scribe: Scribe,
+        free: Callable[[], None],
+        lined_up: LinedUp | None = None,
+    ) -> None:
         self._connection = connection
-        self._thread = thread
+        self._scribe = scribe
         self._free = free
+        self._lined_up = lined_up
+        # What it is finished with, and the sheet that is for this.
+        self._whole: Together | None = None
+        self._sheet: Sheet | None = None
         self._open = True
         self._begun = False
 
@@ -140,6 +171,10 @@ class SqliteTransaction:
     async def finish(self, whole: Together) -> bool:
         assert self._open
         assert not self._begun
+        if self._lined_up is not None and self._lined_up.whole is not whole:
+            # Nobody may use the connection before the scribe is done with it.
+            await asyncio.wait([self._lined_up.sheet.done])
+            raise RuntimeError("another batch was lined up than the one that is finished")
         if not whole.writes:
             so = await still_so(self, whole.seen)
             await self.rollback()
@@ -147,6 +182,7 @@ class SqliteTransaction:
         if not whole.statement:
             # There is no core for the thread.
             return await self._finish_here(whole.seen, whole.writes)
+        self._whole = whole
         try:
             await patiently(lambda: self._elsewhere(whole.statement, whole.values), BUSY_S)
         except sqlite3.IntegrityError as error:
@@ -175,23 +211,26 @@ class SqliteTransaction:
             raise Unavailable(f"SQLite: {error}") from error
         self._end()
 
+    def line_up(self, whole: Together, behind: Together) -> LinedUp | None:
+        """Have this written straight behind that, if it is just that which is being written here."""
+        if self._sheet is None or self._whole is not behind:
+            return None
+        sheet = self._scribe.line_up(
+            writing(self._connection, whole.statement, whole.values), behind=self._sheet
+        )
+        return None if sheet is None else LinedUp(whole, sheet)
+
     async def _elsewhere(self, statement: str, values: Sequence[Any] = ()) -> None:
-        begun = Lock()
-        begun.acquire()
-
-        def work() -> None:
-            begun.release()
-            self._connection.execute(statement, values)
-
-        done = self._thread.submit(work)
+        lined_up, self._lined_up = self._lined_up, None
+        if lined_up is not None:
+            self._sheet = lined_up.sheet
+        else:
+            self._sheet = self._scribe.hand_over(writing(self._connection, statement, values))
         try:
-            # Threads take turns by Python's lock, and while this one is busy the other would get it late. So
-            # it goes first: soon SQLite is at work, which needs the lock no more.
-            begun.acquire(timeout=_BEGUN_S)
-            await asyncio.shield(asyncio.wrap_future(done))
+            await self._sheet.done
         except (asyncio.CancelledError, KeyboardInterrupt):
             # The caller goes away, the disk goes on: nobody may begin before it is done.
-            wait([done])
+            self._sheet.wait()
             raise
 
     async def rollback(self) -> None:
