@@ -267,8 +267,8 @@ class Batch:
     def make_ready(self) -> None:
         """Put together what is to be written, if it is one statement. Nobody may go along any more."""
         changed = self.changed
-        self.writer.requests = self._replies.requests()
         if self.writer.is_plain(changed):
+            self.writer.requests = self._replies.requests()
             self._ready = self._store.put_together(self._ahead.seen(), self.writer.writes_in_one(changed))
 
     def line_up(self, before: Batch) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from holdfast import Holdfast, granted
 from holdfast.store.base import Seen, Together, Write
+from holdfast.store.sqlite import transaction
 from tests.database import SECRET
 from tests.engine.staging import file_locked_outside
 from tests.patience import PATIENCE_S
@@ -48,6 +49,14 @@ class Writing:
             while not self._at_work.is_set():
                 await asyncio.sleep(0.001)
 
+    async def line_up(self) -> Together:
+        """One is being written; the other, which this is, is lined up behind it."""
+        seen = await seen_of(self.hf)
+        one, two = self.whole(seen, "one"), self.whole(seen, "two")
+        await self.begin(one)
+        self.store.line_up(two, behind=one)
+        return two
+
     def _stop_once(self) -> None:
         if not self._at_work.is_set():
             self._at_work.set()
@@ -69,13 +78,8 @@ def writing(hf: Holdfast) -> Writing:
     return Writing(hf)
 
 
-async def test_the_next_is_written_before_it_is_asked_for(
-    hf: Holdfast, writing: Writing, sqlite_url: str
-) -> None:
-    seen = await seen_of(hf)
-    one, two = writing.whole(seen, "one"), writing.whole(seen, "two")
-    await writing.begin(one)
-    hf.store.line_up(two, behind=one)
+async def test_the_next_is_written_before_it_is_asked_for(writing: Writing, sqlite_url: str) -> None:
+    two = await writing.line_up()
     writing.go_on()
     assert await writing.first
     sheet = writing.store._lined_up.sheet
@@ -145,12 +149,19 @@ async def test_who_waits_for_the_writer_comes_first(hf: Holdfast, writing: Writi
 
 
 async def test_who_comes_in_between_waits_until_the_scribe_is_done(
-    hf: Holdfast, writing: Writing, sqlite_url: str
+    hf: Holdfast, writing: Writing, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = await seen_of(hf)
-    one, two = writing.whole(seen, "one"), writing.whole(seen, "two")
-    await writing.begin(one)
-    hf.store.line_up(two, behind=one)
+    write = transaction.writing
+
+    def slowly(*what: Any) -> Callable[[], None]:
+        def wait_and_write() -> None:
+            time.sleep(0.05)
+            write(*what)()
+
+        return wait_and_write
+
+    monkeypatch.setattr(transaction, "writing", slowly)
+    two = await writing.line_up()
     beside = asyncio.create_task(hf.store.begin(beside=True))
     await asyncio.sleep(0)
     writing.go_on()
@@ -166,10 +177,8 @@ async def test_who_comes_in_between_waits_until_the_scribe_is_done(
 async def test_another_than_the_one_that_was_lined_up_is_not_finished_in_its_place(
     hf: Holdfast, writing: Writing, sqlite_url: str
 ) -> None:
-    seen = await seen_of(hf)
-    one, two, three = (writing.whole(seen, name) for name in ("one", "two", "three"))
-    await writing.begin(one)
-    hf.store.line_up(two, behind=one)
+    three = writing.whole(await seen_of(hf), "three")
+    await writing.line_up()
     writing.go_on()
     assert await writing.first
     with pytest.raises(RuntimeError, match="another batch"):
