@@ -41,10 +41,13 @@ class Cast(Staff):
             "tags": dice.sample(["honours", "member"], dice.randrange(3)),
             "attributes": dice.choice([{}, {"credits": 95}, {"credits": 10}]),
         }
+        quantity = dice.choice([1, 1, 1, 1, 2, 3])
         more: dict[str, Any] = {"confirmed": True, "by": "staff:olga"} if dice.random() < 0.1 else {}
         if dice.random() < 0.1:
             more["if_full"] = dice.choice(["refuse", "wait"])
-        quantity = dice.choice([1, 1, 1, 1, 2, 3])
+        if quantity == 1 and not more:
+            # By a page one hears from the channels alone.
+            more["door"] = dice.choice(["library", "page"])
         if quota in BY_UNITS:
             more |= self._wishes(quota, quantity)
         facts = {"party": party, "quota": quota, "quantity": quantity}

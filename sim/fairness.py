@@ -89,6 +89,8 @@ def _may_be_asked(pool: Standing, it: Place, now: int) -> bool:
     policy = pool.policy
     if policy["promotion"] != "offer":
         return policy["promotion"] is not None
+    if it.reach not in ("", "staff"):
+        return False
     if policy["attempts_max"] is not None and it.offers >= policy["attempts_max"]:
         return False
     return it.offered_at is None or it.offered_at + policy["cooldown"] <= now
@@ -99,7 +101,9 @@ def _could_use(pool: Standing, number: int, units: Sequence[str], now: int) -> b
     it = pool.places[number]
     if pool.policy["quiet_hours"] is not None or pool.policy["promotion"] is None:
         return False
-    if it.eligible != pool.eligible[it.quota]:
+    if it.eligible != pool.eligible[it.quota] or (
+        pool.policy["promotion"] == "offer" and it.reach not in ("", "staff")
+    ):
         return False
     if it.quota not in pool.by_units:
         room = pool.room(it.quota)

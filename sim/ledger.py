@@ -56,11 +56,16 @@ class Ledger(Standing):
         if it is None:
             return
         ends = it.expires_at
-        if entry.kind not in _AT_THE_END:
+        if entry.kind == "NotReached" and entry.by == "clock":
+            if ends is None or entry.at < ends:
+                self.say("deadlines_kept", entry, f"it had time until {ends}")
+        elif entry.kind not in _AT_THE_END:
             if ends is not None and entry.at >= ends:
                 self.say("deadlines_kept", entry, f"its time was over at {ends}")
-        elif not facts.get("why") and (ends is None or entry.at < ends):
+        elif ends is None or entry.at < ends:
             self.say("deadlines_kept", entry, f"it had time until {ends}")
+        elif entry.kind == "Lapsed" and it.delayed == it.offer and it.told != (facts["booking"], it.offer):
+            self.say("nothing_lost", entry, "no channel had taken the letter about this offer")
 
     def check_room(self, entry: Entry, *, aside: bool = False) -> None:
         """No seat is given twice; `aside`: nor what was set aside for staff."""
@@ -192,6 +197,9 @@ class Ledger(Standing):
         it.state, it.offer, it.offered = "offered", facts["seq"], facts["quantity"]
         it.offers, it.offered_at, it.round = it.offers + 1, entry.at, facts["round"]
         it.units, it.expires_at, it.last_offer = tuple(facts["units"]), facts["expires_at"], facts["seq"]
+        if it.reach and facts["why"]:
+            it.reach = "staff"
+        it.openings = facts["openings"]
         for number in facts["openings"]:
             opening = self._opening(entry, number)
             opening.tries += 1
@@ -236,6 +244,35 @@ class Ledger(Standing):
 
     _Lapsed = _Declined
 
+    def _NotReached(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        number = facts["booking"]
+        if (it := self.places.get(number)) is not None and it.told == (number, facts["seq"]):
+            self.say("nothing_lost", entry, "its party was told of the offer, and it ends as untold")
+        it = self._answered(entry, facts)
+        if facts["round"] >= self.rounds[it.quota] and self.policy["turns"] == "round":
+            self.say("nobody_jumps", entry, "an offer that nobody heard of has used up its turn")
+        it.state, it.units, it.offers, it.offered_at = "waiting", (), it.offers - 1, None
+        it.round, it.reach = facts["round"], facts["reason"]
+        for name in it.openings:
+            if (opening := self.openings.get(name)) is not None:
+                opening.asked.discard(number)
+                opening.tries -= 1
+
+    def _Told(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        it = self._known(entry, facts)
+        it.reach = it.reach if it.reach == "staff" else ""
+        if facts["seq"] is not None:
+            it.told = (facts["booking"], facts["seq"])
+
+    def _Delayed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        self._known(entry, facts, "offered").delayed = facts["seq"]
+
+    def _Reachable(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        self._known(entry, facts).reach = ""
+
+    def _Completed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
+        self._known(entry, facts, "waiting").expires_at = None
+
     def _Confirmed(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
         it = self._known(entry, facts, "held", "waiting")
         it.state, it.confirmed = "confirmed" if it.state == "held" else it.state, True
@@ -245,7 +282,11 @@ class Ledger(Standing):
         self._known(entry, facts, "held").expires_at = facts["expires_at"]
 
     def _BookingChanged(self, entry: Entry, facts: dict[str, Any]) -> None:  # noqa: N802
-        self._known(entry, facts, "waiting", *TAKING)
+        it = self._known(entry, facts, "waiting", *TAKING)
+        if "told_by_staff" in facts["details"]:
+            it.reach = "staff"
+        elif {"contacts", "told_by_channels"} & set(facts["details"]):
+            it.reach = ""
 
     def _ended(self, entry: Entry, facts: dict[str, Any], state: str) -> None:
         it = self._known(entry, facts, "waiting", *TAKING)

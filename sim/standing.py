@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ class Place:
     round: int = 0
     # The number of its latest offer, whatever came since.
     last_offer: int = 0
+    # The openings that it was made for.
+    openings: Sequence[int] = ()
     wants: Mapping[str, Any] | None = None
     # Whom its quota was open to when it came.
     eligible: Any = None
@@ -35,6 +37,11 @@ class Place:
     # Whether it was said to be confirmed, be it while it waited.
     confirmed: bool = False
     expires_at: int | None = None
+    # Why offers pass it over, or `staff` who tell it; the offer that its party was told of, and the one whose
+    # letter could not be sent at first.
+    reach: str = ""
+    told: tuple[int, int] | None = None
+    delayed: int | None = None
 
     @property
     def taken(self) -> int:

@@ -25,6 +25,8 @@ _ALWAYS: Mapping[str, str] = {
     "PutBack": "put_back",
     "Demoted": "demoted",
     "HandedBack": "handed_back",
+    "Completed": "confirmed",
+    "NotReached": "unreachable",
 }
 _TO_STAFF = ("handed_back", "unreachable")
 # A reminder may come, and need not.
@@ -101,10 +103,7 @@ def _kinds(kind: str, facts: Mapping[str, Any]) -> list[str]:
         return [facts["why"] if facts["why"] in ("attempts_used_up", "demoted") else "cancelled"]
     if kind in ("Lapsed", "Declined"):
         out = ["attempts_used_up"] if facts["state"] == "closed" else []
-        if kind == "Declined":
-            return out
-        # Who could not be reached is not told so; staff are.
-        return [*out, "unreachable"] if facts["why"] else out or ["lapsed"]
+        return out if kind == "Declined" else out or ["lapsed"]
     confirmed = (kind == "Held" and facts["confirmed"]) or (
         kind == "Claimed" and facts["state"] == "confirmed"
     )

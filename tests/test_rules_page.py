@@ -72,6 +72,8 @@ def shown(name: str, value: Any) -> str:
         return f"{minutes} min" if minutes <= 60 else f"{minutes // 60} h"
     if value is None and FIELDS[name].metadata["kind"] == "count":
         return "no limit"
+    if name == "confirm_by":
+        return value or "null"
     return str(value) if value else "none"
 
 

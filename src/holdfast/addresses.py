@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -42,3 +43,12 @@ def scheme_of(text: str) -> str:
 def without_login(text: str) -> str:
     """A sentence with all that stands before an @ in addresses taken out."""
     return _LOGIN.sub("…@", text)
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if a host's name or address is that of the machine itself."""
+    name = host.strip("[]").lower()
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")

@@ -124,7 +124,14 @@ def encode_answer(answer: Answer) -> str:
         if _is_new_hold(answer):
             return "held " + _encoder.encode(_essence(answer)).decode()
         offer = answer.offer and msgspec.structs.replace(answer.offer, token="")
-        kept: list[Any] = [*msgspec.structs.astuple(answer)[:-3], None, offer]
+        kept: list[Any] = [
+            *msgspec.structs.astuple(answer)[:-5],
+            None,
+            offer,
+            None,
+            answer.door,
+            answer.reach,
+        ]
         kept[_PARTY], kept[_ANSWERS] = _NOBODY, {}
         return "booking " + _encoder.encode(kept).decode()
     return f"{_NAMES[type(answer)]} {_encoder.encode(answer).decode()}"
@@ -141,20 +148,35 @@ def decode_answer(text: str) -> Answer:
 
 
 def of_row(answer: Booking, row: model.Booking) -> Booking:
-    """A kept answer, with what its booking's row says of the party."""
+    """A kept answer, with what its booking's row says of the party and of how it came."""
     wants = None if row.wants is None else wanted(row.wants)
-    return msgspec.structs.replace(answer, party=row.party, answers=row.answers, wants=wants)
+    said = {"party": row.party, "answers": row.answers, "wants": wants, "door": row.door}
+    return msgspec.structs.replace(answer, **said)
 
 
 def digest_of(pool_id: int, command: c.Command, encoder: msgspec.json.Encoder = _orderly) -> bytes:
     """What makes two requests the same: the pool, the kind of command and everything it says."""
     asked = _asked_of(pool_id, type(command).__name__)
-    return hashlib.sha256(asked + encoder.encode(command)).digest()
+    # What could not be said once counts only where it is said: the keys of that time are good for a day.
+    last = (
+        command[:-1]
+        if type(command) in _SAID_LATER and command[-1] == _SAID_LATER[type(command)]
+        else command
+    )
+    return hashlib.sha256(asked + encoder.encode(last)).digest()
 
 
 def digest_as_said(pool_id: int, command: c.Command) -> bytes:
     """What it was while the order of an object's fields counted: keys of that time are good for a day."""
     return digest_of(pool_id, command, _encoder)
+
+
+# The commands whose last field is newer than they are, with what it is if it was not said.
+_SAID_LATER: Final[dict[Any, object]] = {
+    c.Book: model.LIBRARY,
+    c.Confirm: model.LIBRARY,
+    c.ChangeBooking: None,
+}
 
 
 @lru_cache(10_000)

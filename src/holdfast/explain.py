@@ -4,15 +4,17 @@ Law: what is said comes from the log alone, but for the last step, `why_free`: w
 get a seat that is free now. Nothing happened there, so nothing was logged. A step's code and reason never
 change their names; its sentence may be put better.
 
-    codes    joined held confirmed offered promoted claimed declined lapsed extended changed
-             expired cancelled closed moved put_back demoted passed_over
-    reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours
+    codes    joined held confirmed completed offered told delayed not_reached reachable promoted claimed
+             declined lapsed extended changed expired cancelled closed moved put_back demoted passed_over
+    reasons  of passed_over: had_turn cooldown does_not_fit wants_other not_eligible quiet_hours unreachable
              attempts_used_up; among_others, where so many were passed over that not all are named; and of a
              seat that is free now: others_asked
              of closed: attempts_used_up pool_closed pool_cancelled pool_started demoted
              of declined and lapsed: stay back leave attempts_used_up; of claimed and demoted: part
              of promoted: held confirmed; of put_back: held confirmed waiting; of offered: staff
              of confirmed: waiting; of expired: not_confirmed
+             of not_reached: no_channel no_contact dead_contact channel_down
+             of changed, where it is about nothing else: told_by_staff told_by_channels
 """
 
 from __future__ import annotations
@@ -23,7 +25,17 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core.commands import is_staff
-from holdfast.core.model import CLOSED, CONFIRMED, HELD, WAITING, Group, Instant, Length, Wants
+from holdfast.core.model import (
+    CLOSED,
+    CONFIRMED,
+    HELD,
+    NOT_REACHED,
+    WAITING,
+    Group,
+    Instant,
+    Length,
+    Wants,
+)
 from holdfast.core.policy import Policy
 
 Logged = tuple[Instant, str, e.Event]
@@ -56,10 +68,12 @@ class _Known:
     wants: Wants | None = None
     place: int = 0
     attempts: int = 0
+    is_unreachable: bool = False
 
     def group(self) -> dict[str, Any]:
         wants = self.wants.key if self.wants is not None else ""
-        return Group(self.quota, self.quantity, self.round, wants)._asdict()
+        key = f"{NOT_REACHED}{wants}" if self.is_unreachable else wants
+        return Group(self.quota, self.quantity, self.round, key)._asdict()
 
 
 def explain(number: int, log: Iterable[Logged], policy: Policy) -> list[Step]:
@@ -80,7 +94,7 @@ def explain(number: int, log: Iterable[Logged], policy: Policy) -> list[Step]:
 
 def _facts(known: _Known, event: e.Event | None) -> dict[str, Any]:
     """What the sentence speaks of: seats, units, positions, lengths in seconds, and the reason of staff."""
-    names = ("position", "was", "priority", "units", "quantity", "why")
+    names = ("position", "was", "priority", "units", "quantity", "why", "details")
     facts = {name: value for name in names if (value := getattr(event, name, None))}
     ends = getattr(event, "expires_at", None)
     if event is not None and ends is not None:
@@ -127,6 +141,7 @@ def _passed_sentence(known: _Known, event: e.Event, reason: str) -> str:
         "not_eligible": "it was not open to you",
         "attempts_used_up": "your attempts were used up",
         "quiet_hours": "it would have begun before your quiet hours end",
+        "unreachable": "nobody could tell you of it",
         "among_others": f"you are one of {_count(known, event)} who were passed over and are not named",
     }
     return f"{what}: {because.get(reason, reason)}."
@@ -175,6 +190,7 @@ def _offered(known: _Known, event: e.Offered, by: str) -> Told:
     known.attempts += 1
     what, window = _seats(event.quantity, event.units), span(event.expires_at - event.at)
     if event.why:
+        known.is_unreachable = False
         return "offered", "staff", f"Staff offered you {what} for {window} ({event.why})."
     return "offered", "", f"You were #{event.position} and were offered {what} for {window}."
 
@@ -198,9 +214,40 @@ def _declined(known: _Known, event: e.Declined, by: str) -> Told:
 
 def _lapsed(known: _Known, event: e.Lapsed, by: str) -> Told:
     reason, then = _after(known, event)
-    if event.why:
-        return "lapsed", reason, f"The message about the offer could not be delivered to you. {then}"
     return "lapsed", reason, f"The offer ended without an answer. {then}"
+
+
+def _not_reached(known: _Known, event: e.NotReached, by: str) -> Told:
+    known.state, known.round, known.attempts = WAITING, event.round, known.attempts - 1
+    known.is_unreachable = True
+    because = {
+        "no_channel": "Nothing here could send you the offer",
+        "no_contact": "There was no address to send you the offer to",
+        "dead_contact": "The offer could not be delivered to you",
+        "channel_down": "The offer could not be sent to you before its time was over",
+    }
+    kept = "You kept your place in line, and it does not count as an offer."
+    return "not_reached", event.reason, f"{because.get(event.reason, event.reason)}. {kept}"
+
+
+def _told(known: _Known, event: e.Told, by: str) -> Told:
+    was, known.is_unreachable = known.is_unreachable, False
+    if event.seq is None and was:
+        return "reachable", "", "You can be reached again."
+    return "told", "", "The offer was sent to you."
+
+
+def _delayed(known: _Known, event: e.Delayed, by: str) -> Told:
+    return "delayed", "", "The offer could not be sent to you yet."
+
+
+def _reachable(known: _Known, event: e.Reachable, by: str) -> Told:
+    known.is_unreachable = False
+    return "reachable", "", "You can be reached again."
+
+
+def _completed(known: _Known, event: e.Completed, by: str) -> Told:
+    return "completed", "", "You completed your signup and kept your place in line. Staff confirm it."
 
 
 def _after(known: _Known, event: e.Declined | e.Lapsed) -> tuple[str, str]:
@@ -230,6 +277,13 @@ def _extended(known: _Known, event: e.Extended, by: str) -> Told:
 
 
 def _changed(known: _Known, event: e.BookingChanged, by: str) -> Told:
+    if set(event.details) & {"contacts", "told_by_staff", "told_by_channels"}:
+        known.is_unreachable = False
+    reason = event.details[0] if len(event.details) == 1 else ""
+    if reason == "told_by_staff":
+        return "changed", reason, "From now on staff tell you of offers themselves."
+    if reason == "told_by_channels":
+        return "changed", reason, "Letters tell you of offers again."
     return "changed", "", f"{_who(by)} changed your details: {', '.join(event.details)}."
 
 
@@ -296,7 +350,12 @@ _TELL: Final[Mapping[type[Any], Callable[[_Known, Any, str], Told]]] = {
     e.Claimed: _claimed,
     e.Declined: _declined,
     e.Lapsed: _lapsed,
+    e.NotReached: _not_reached,
+    e.Told: _told,
+    e.Delayed: _delayed,
+    e.Reachable: _reachable,
     e.Confirmed: _confirmed,
+    e.Completed: _completed,
     e.Extended: _extended,
     e.BookingChanged: _changed,
     e.Expired: _expired,

@@ -18,8 +18,15 @@ from holdfast.store.base import Reader
 
 # What can be looked for, by name: the kinds of events that belong together for those who ask.
 TOPICS: Final[Mapping[str, frozenset[str]]] = {
-    "signups": frozenset({"Joined", "Held", "Confirmed", "Extended", "Expired", "BookingChanged"}),
-    "offers": frozenset({"Offered", "Claimed", "Declined", "Lapsed", "Promoted", "RoundStarted"}),
+    "signups": frozenset(
+        {"Joined", "Held", "Confirmed", "Completed", "Extended", "Expired", "BookingChanged"}
+    ),
+    "offers": frozenset(
+        {
+            *("Offered", "Claimed", "Declined", "Lapsed", "Promoted", "RoundStarted"),
+            *("NotReached", "Told", "Delayed", "Reachable"),
+        }
+    ),
     "ends": frozenset({"Cancelled", "Expired", "Closed", "Demoted", "PutBack"}),
     "seats": frozenset({"OpeningStarted", "OpeningReduced", "OpeningEnded", "HandedBack", "UnitsAdded"}),
     "pool": frozenset({"PoolCreated", "PoolChanged", "UnitsAdded", "UnitClosed", "Erased"}),

@@ -13,6 +13,7 @@ from holdfast.clock import from_datetime
 from holdfast.core.conditions import problem as condition_problem
 from holdfast.core.model import (
     CONFIRMED,
+    DOORS,
     ENDED,
     ERASED,
     HELD,
@@ -84,6 +85,13 @@ def flag(value: object, field: str) -> bool:
     if not isinstance(value, bool):
         raise Bad(field, f"{field} must be true or false.")
     return value
+
+
+def door(value: object) -> str:
+    """Return the door that a booking comes by, if it is one."""
+    if value not in DOORS:
+        raise Bad("door", f"door must be one of: {', '.join(DOORS)}.")
+    return str(value)
 
 
 def state(value: object, field: str = "state") -> str | None:

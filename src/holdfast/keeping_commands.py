@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from holdfast import command_words, inputs, upkeep
+from holdfast.core.model import CSV
 from holdfast.core.refusals import Refusal, invalid, unknown
 from holdfast.door import Door
 from holdfast.keeping import erasure, exports, imports, persons
@@ -80,7 +81,7 @@ class KeepingCommands(PeopleCommands, RetentionCommands, Door):
         errors = list(wrong)
         for start in range(0, len(asked), _AT_ONCE):
             rows = asked[start : start + _AT_ONCE]
-            options: dict[str, Any] = {"by": by}
+            options: dict[str, Any] = {"by": by, "door": CSV}
             answers = await asyncio.gather(*(self._import(pool, row, dry_run, key, options) for row in rows))
             for row, answer in zip(rows, answers, strict=True):
                 told = _told(row, answer)

@@ -27,7 +27,9 @@ POINTS: Final = 60
 SPANS_MIN: Final = (10, 60, 6 * 60, 24 * 60, 3 * 24 * 60)
 TRIES_MAX: Final = 5
 _TAKES: Final = frozenset({OFFERED, HELD, CONFIRMED})
-_STAY: Final = frozenset({"Confirmed", "Extended", "BookingChanged", "Moved"})
+_STAY: Final = frozenset(
+    {"Confirmed", "Completed", "Extended", "BookingChanged", "Moved", "Told", "Delayed", "Reachable"}
+)
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -153,6 +155,8 @@ def _after(entry: Entry, shares: Mapping[int, _Share]) -> list[tuple[int, _Share
         return [(number, _Share(0, 1)), (facts["part"], _Share(quantity))]
     if entry.kind in ("Declined", "Lapsed"):
         return [(number, _Share(0, int(facts["state"] == WAITING)))]
+    if entry.kind == "NotReached":
+        return [(number, _Share(0, 1))]
     if entry.kind == "Demoted":
         part = [(facts["part"], _Share())] if facts.get("part") is not None else []
         return [(number, _Share(0, 1)), *part]
@@ -218,7 +222,10 @@ def _openings(log: Sequence[Entry]) -> list[_Opening]:
 
 
 def _outcomes(log: Sequence[Entry], live: int) -> dict[str, int]:
-    """How the offers of the log ended; those that staff or a smaller pool took back are withdrawn."""
+    """How the offers of the log ended; those that staff or a smaller pool took back are withdrawn.
+
+    Of those that are unreachable nobody could be told.
+    """
     counts = Counter(entry.kind for entry in log)
     open_offers: set[int] = set()
     withdrawn = 0
@@ -229,12 +236,13 @@ def _outcomes(log: Sequence[Entry], live: int) -> dict[str, int]:
             open_offers.add(entry.booking)
         elif entry.kind not in _STAY and entry.booking in open_offers:
             open_offers.discard(entry.booking)
-            withdrawn += entry.kind not in ("Claimed", "Declined", "Lapsed")
+            withdrawn += entry.kind not in ("Claimed", "Declined", "Lapsed", "NotReached")
     return {
         "claimed": counts["Claimed"],
         "declined": counts["Declined"],
         "lapsed": counts["Lapsed"],
         "withdrawn": withdrawn,
+        "unreachable": counts["NotReached"],
         "live": live,
     }
 
@@ -262,7 +270,7 @@ def _hours(log: Sequence[Entry], begins: Instant, zone: ZoneInfo) -> tuple[Hour,
         if entry.kind == "Offered" and entry.at >= begins:
             asked[entry.booking] = entry.at
             made[_hour(entry.at, zone)] += 1
-        elif entry.kind == "Lapsed" and not entry.facts.get("why") and entry.booking in asked:
+        elif entry.kind == "Lapsed" and entry.booking in asked:
             unanswered[_hour(asked[entry.booking], zone)] += 1
     return tuple(Hour(hour, made[hour], unanswered[hour]) for hour in range(24))
 

@@ -10,7 +10,7 @@ import msgspec
 
 from holdfast import ids, inputs, records
 from holdfast.clock import to_datetime
-from holdfast.core.model import HELD, IN_PLAY, OFFERED, WAITING, Instant, Unit
+from holdfast.core.model import HELD, IN_PLAY, OFFERED, PAGE, WAITING, Instant, Unit
 from holdfast.core.refusals import Refusal, invalid
 from holdfast.core.room import is_open
 from holdfast.door import Door
@@ -50,16 +50,21 @@ class Unreached(msgspec.Struct, frozen=True):
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What needs staff: openings to decide on, people and programs not reached, holds about to lapse."""
+    """What needs staff: openings to decide on, people and programs not reached, holds about to lapse.
+
+    `passed_over` wait in line, and no offer can reach them: their `reach` says why. `unreached` are letters
+    that did not come to people who must know what they say.
+    """
 
     openings: tuple[HandedBack, ...]
+    passed_over: tuple[Booking, ...]
     unreached: tuple[Unreached, ...]
     dead: tuple[Unreached, ...]
     holds: tuple[Booking, ...]
 
     @property
     def count(self) -> int:
-        return len(self.openings) + len(self.unreached) + len(self.dead) + len(self.holds)
+        return sum(map(len, (self.openings, self.passed_over, self.unreached, self.dead, self.holds)))
 
 
 class UnitNow(msgspec.Struct, frozen=True):
@@ -84,8 +89,14 @@ class Overview(Lookups, MessageCommands, Door):
             ending = await one.reads.reader().rows("needs_holds", self.org, now, now + SOON, LISTED_MAX)
             unreached, dead = await one._given_up(now - _OLD)
             holds = await one.reads.bookings_at([(pool_id, number) for pool_id, number in ending])
+            passed_over = await one.reads.bookings_at(await one._passed_over())
         listed = (HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings)
-        return Needs(tuple(listed), tuple(unreached), tuple(dead), tuple(holds))
+        return Needs(tuple(listed), tuple(passed_over), tuple(unreached), tuple(dead), tuple(holds))
+
+    async def _passed_over(self) -> list[tuple[int, int]]:
+        """Return the keys of those in line whom no offer can reach."""
+        found = await self.reads.reader().rows("needs_reach", self.org, LISTED_MAX)
+        return [(pool_id, number) for pool_id, number in found]
 
     async def needs_count(self) -> int:
         """How much `needs` would list, at no more cost than that: every page of the console says it."""
@@ -95,20 +106,27 @@ class Overview(Lookups, MessageCommands, Door):
             openings = await reader.rows("needs_openings", self.org, LISTED_MAX)
             ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, LISTED_MAX)
             unreached, dead = await one._given_up(now - _OLD)
-        return len(openings) + int(ending[0][0]) + len(unreached) + len(dead)
+            passed_over = await one._passed_over()
+        return len(openings) + int(ending[0][0]) + len(unreached) + len(dead) + len(passed_over)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
-        """Dead letters: of people who still wait to hear, and of programs that were not told of late."""
+        """Dead letters: of people who still wait to hear, and of programs that were not told of late.
+
+        With the letters to people that no channel could carry, and that tell what was done without them.
+        """
         people, programs = list[Unreached](), list[Unreached]()
         letters = await self.dead_letters(limit=LISTED_MAX)
         assert not isinstance(letters, Refusal)
+        unsent = await self.reads.reader().rows("needs_letters", self.org, LISTED_MAX)
+        letters = [*letters, *map(records.message, unsent)][:LISTED_MAX]
         known = await self.bookings_by_id([letter.booking for letter in letters if letter.booking])
         for fate in await self.fates([letter.id for letter in letters]):
             booking = known.get(fate.booking or "")
             it = Unreached(fate.id.partition("-")[0], fate, booking)
             missed = {told.target for told in fate.deliveries if told.state == "dead"}
             if missed & _PERSONS or (fate.to == "party" and not missed):
-                if booking is not None and booking.state in IN_PLAY:
+                theirs_to_tell = fate.state == "not_sent" and booking is not None and booking.door != PAGE
+                if booking is not None and booking.state in IN_PLAY and not theirs_to_tell:
                     people.append(it)
             elif fate.created_at.timestamp() * 1000 >= old:
                 programs.append(it)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from holdfast import inputs, tokens
 from holdfast.core import commands as c
-from holdfast.core.model import Party, Price, Wants
+from holdfast.core.model import LIBRARY, Party, Price, Wants
 from holdfast.core.policy import LENGTH_MAX
 from holdfast.core.refusals import Refusal, unknown
 from holdfast.door import Door
@@ -34,10 +34,12 @@ class PeopleCommands(Door):
         by: str = "party",
         idempotency_key: str | None = None,
         source: Source | None = None,
+        door: str = LIBRARY,
     ) -> Booking | Refusal:
         """Ask for seats: held when there is room and nobody waits for it, else a place in line.
 
-        With a `source`, the live holds that came from there are limited.
+        With a `source`, the live holds that came from there are limited. `door` is kept with the booking: who
+        comes by a "page" or a "public_key" is not staff, and gets no more than `party_quantity_max`.
         """
         pool_id = self._known_pool(pool) or await self._pool_id(pool)
         if pool_id is None:
@@ -56,16 +58,26 @@ class PeopleCommands(Door):
                 opening,
                 confirmed,
                 by,
+                inputs.door(door),
             )
         except inputs.Bad as bad:
             return bad.refusal
         return cast("Booking | Refusal", await self.submit(pool_id, command, idempotency_key, source=source))
 
     async def confirm(
-        self, booking: str, *, by: str = "party", idempotency_key: str | None = None
+        self,
+        booking: str,
+        *,
+        by: str = "party",
+        idempotency_key: str | None = None,
+        door: str = LIBRARY,
     ) -> Booking | Refusal:
-        """Make a held booking final."""
-        return await self._on_booking(booking, lambda number: c.Confirm(number, by), idempotency_key)
+        """Make a held booking final. By the `door` of a "page" or a "public_key", only where parties may."""
+        try:
+            inputs.door(door)
+        except inputs.Bad as bad:
+            return bad.refusal
+        return await self._on_booking(booking, lambda number: c.Confirm(number, by, door), idempotency_key)
 
     async def cancel(
         self, booking: str, *, why: str = "", by: str = "party", idempotency_key: str | None = None
@@ -97,16 +109,22 @@ class PeopleCommands(Door):
         contacts: Mapping[str, str] | None = None,
         locale: str | None = None,
         answers: Mapping[str, Any] | None = None,
+        told_by_staff: bool | None = None,
         by: str = "party",
         idempotency_key: str | None = None,
     ) -> Booking | Refusal:
-        """Change a booking's name, contacts, locale or answers; what is not said stays."""
+        """Change a booking's name, contacts, locale or answers; what is not said stays.
+
+        `told_by_staff`: you tell this party of offers yourself, whatever channels there are; False takes that
+        back.
+        """
         try:
             details = inputs.details(name, contacts, locale, answers)
+            told = None if told_by_staff is None else inputs.flag(told_by_staff, "told_by_staff")
         except inputs.Bad as bad:
             return bad.refusal
         return await self._on_booking(
-            booking, lambda number: c.ChangeBooking(number, *details, by), idempotency_key
+            booking, lambda number: c.ChangeBooking(number, *details, by, told), idempotency_key
         )
 
     async def claim(

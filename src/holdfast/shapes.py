@@ -40,7 +40,12 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Booking(msgspec.Struct, frozen=True):
-    """A booking: where it stands, and until when."""
+    """A booking: where it stands, and until when.
+
+    `door` is the one that it came by: library, secret_key, public_key, page, console or csv. `reach` is empty
+    where letters tell its party of offers; `staff` where staff do; else why nobody can, and offers pass it
+    over: no_channel, no_contact, dead_contact or channel_down.
+    """
 
     id: str
     reference: str
@@ -68,6 +73,8 @@ class Booking(msgspec.Struct, frozen=True):
     edit_token: str | None = None
     offer: Offer | None = None
     wants: Wanted | None = None
+    door: str = model.LIBRARY
+    reach: str = ""
 
 
 class QuotaRoom(msgspec.Struct, frozen=True):
@@ -178,7 +185,7 @@ def shape_of(sight: Sight, secret: str | None) -> Booking:
     # Taken apart and put together by position: this is made for every answer.
     _, reference, party, quota, quantity, state, _, _, _, _, wants, _, price, units = b[:14]
     attempts, round_, offered_at, _, expires_at, confirmed_at = b[16:22]
-    created_at, updated_at, split_from, answers = b[22:]
+    created_at, updated_at, split_from, answers, door, reach = b[22:]
     booking_id = ids.id_of_reference(pool_id, reference)
     if not to_owner:
         secret = None
@@ -209,6 +216,8 @@ def shape_of(sight: Sight, secret: str | None) -> Booking:
         None if secret is None else tokens.edit_token(secret, booking_id),
         _live_offer(b, booking_id, secret) if state == OFFERED else None,
         None if wants is None else wanted(wants),
+        door,
+        reach,
     )
 
 

@@ -36,8 +36,8 @@ class StaffCommands(Door):
 
         `quotas` is a mapping of key to size (None is unlimited) or to a list of labels, whose units it then
         has; or a list of objects with key, title, size or units, and eligible (a condition). More fields:
-        title, opens_at, closes_at, starts_at, time_zone, price, open_size, questions, attributes, page and
-        status.
+        title, opens_at, closes_at, starts_at, time_zone, price, open_size, questions, attributes, status,
+        and page: whether people can sign up at its page, which those of `checkout` have only if asked.
         """
         try:
             if not inputs.KEY.fullmatch(inputs.text(key, "key", 100)):
@@ -54,7 +54,13 @@ class StaffCommands(Door):
             listed += inputs.units(units, made["quotas"][0].key)
         except inputs.Bad as bad:
             return bad.refusal
-        pool = Pool(id=ids.new_pool_id(), org=self.org, key=key, policy=rules, **{"title": key, **made})
+        pool = Pool(
+            id=ids.new_pool_id(),
+            org=self.org,
+            key=key,
+            policy=rules,
+            **{"title": key, "page": policies.has_page(preset), **made},
+        )
         command = c.CreatePool(pool, tuple(listed), by)
         digest = digest_of(0, c.CreatePool(_unnamed(pool), tuple(listed), by))
         return cast(

@@ -17,7 +17,15 @@ from holdfast.explain import Step, span
 
 # Free units may not be for it for several reasons: then it is told the one that is most about itself.
 _NEAREST: Final = (
-    *("attempts_used_up", "cooldown", "had_turn", "quiet_hours", "not_eligible", "does_not_fit"),
+    *(
+        "attempts_used_up",
+        "unreachable",
+        "cooldown",
+        "had_turn",
+        "quiet_hours",
+        "not_eligible",
+        "does_not_fit",
+    ),
     *("wants_other", "others_asked"),
 )
 
@@ -39,6 +47,7 @@ def why_free(view: View, booking: Booking, now: Instant) -> Step | None:
     reason = min(reasons, key=_NEAREST.index)
     because = {
         "attempts_used_up": "your attempts are used up",
+        "unreachable": "nobody can tell you of it",
         "cooldown": f"you were offered one less than {span(policy.cooldown)} ago",
         "had_turn": "you have had your turn",
         "quiet_hours": "it begins before your quiet hours end",

@@ -21,7 +21,7 @@ from tests.patience import wait_until
 
 def test_two_race_for_one_seat_and_one_has_it(admin: Client, visit: Open) -> None:
     key = new_key("race")
-    admin.pool(key, 1, "checkout", policy={"quantity_max": 1})
+    admin.pool(key, 1, "checkout", page=True, policy={"quantity_max": 1})
     pages = [visit(f"/p/{key}") for _ in range(2)]
     for page in pages:
         page.locator("button[name=quota]").wait_for()
@@ -62,7 +62,7 @@ def test_the_same_offer_in_two_windows_is_one_yes(admin: Client, visit: Open) ->
 
 def test_a_double_tap_signs_up_once(admin: Client, visit: Open) -> None:
     key = new_key("tap")
-    admin.pool(key, 5, "checkout")
+    admin.pool(key, 5, "checkout", page=True)
     page = visit(f"/p/{key}")
     page.evaluate(
         "const it = document.querySelector('button[name=quota]'); it.click(); it.click(); it.click();"
@@ -142,7 +142,7 @@ def test_what_was_typed_stays_when_a_place_comes_while_one_types(admin: Client, 
 
 def test_a_page_of_a_pool_counts_along(admin: Client, visit: Open) -> None:
     key = new_key("count")
-    admin.pool(key, 3, "checkout")
+    admin.pool(key, 3, "checkout", page=True)
     page = visit(f"/p/{key}", size="desktop")
     room = page.locator(".room")
     expect(room).to_have_text("3 of 3 free")
@@ -164,7 +164,7 @@ def without_stream(page: Page, path: str) -> None:
 
 def test_a_countdown_counts_and_at_zero_the_page_looks_again(admin: Client, visit: Open) -> None:
     key = new_key("zero")
-    admin.pool(key, 1, "checkout")
+    admin.pool(key, 1, "checkout", page=True)
     made = admin.book(key, person("Ann"))
     page = visit("/static/0/none")
     without_stream(page, f"/b/{made['edit_token']}")
@@ -232,7 +232,7 @@ def test_a_named_web_site_shows_the_page_in_a_frame(
     admin: Client, chromium: Browser, server: Server, scripts: bool
 ) -> None:
     key = new_key("framed")
-    admin.pool(key, 3, "checkout")
+    admin.pool(key, 3, "checkout", page=True)
     frame = f'<!doctype html><title>Elsewhere</title><iframe title="Sign up" src="{server.base}/embed/{key}">'
     with another_site(frame) as origin:
         context = chromium.new_context(java_script_enabled=scripts)

@@ -240,18 +240,18 @@ def test_what_nobody_takes_needs_staff(cli: Cli) -> None:
     cli("cancel", olga)
     cli("decline", ann)
     assert "1 offered, nobody took it" in cli("needs-you", "salon")
-    [opening] = cli.json("needs-you")
+    [opening] = cli.json("needs-you")["openings"]
     assert (opening["pool"], opening["unit"], opening["state"]) == ("salon", "chair", "handed_back")
     number = str(opening["number"])
     assert (
         cli("resolve", "salon", number, "again") == f"Opening {number} of salon is offered to the line again."
     )
     cli("decline", ann)
-    [opening] = cli.json("needs-you")
+    [opening] = cli.json("needs-you")["openings"]
     assert "refused (not_enough_room)" in cli("offer", ann, code=1)
     assert "offered" in cli("offer", ann, "--opening", str(opening["number"]), "--staff", "Olga").lower()
     cli("decline", ann)
-    [opening] = cli.json("needs-you")
+    [opening] = cli.json("needs-you")["openings"]
     given = cli("book", "salon", "eve", "--opening", str(opening["number"]), "--staff", "Olga")
     assert given.startswith("Held chair for eve")
 

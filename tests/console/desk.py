@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any, ClassVar
 
@@ -12,6 +10,7 @@ from holdfast import Holdfast
 from holdfast.accounts.members import Member, Members
 from holdfast.accounts.passwords import Passwords
 from tests.http.server import Plain
+from tests.own_thread import run_in_own_thread
 
 PASSWORD = "correct horse battery"
 MEMBERS = [("Olga", "admin", "default"), ("Sam", "staff", "default"), ("Rita", "read", "default")]
@@ -44,9 +43,7 @@ def make_members(url: str) -> None:
                 made = await members.set_password(org, email_of(name), PASSWORD, hashing)
                 assert isinstance(made, Member)
 
-    # A thread of its own, for a browser's loop may run in this one.
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, make()).result()
+    run_in_own_thread(make)
 
 
 class Forms(HTMLParser):

@@ -5,11 +5,33 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from holdfast import Holdfast, granted
 from tests.browser import flows
 from tests.browser.flows import new_key, now_of, person
 from tests.http.server import Client
+from tests.own_thread import run_in_own_thread
 
 NAMES = ["Ann", "Bea", "Cyd", "Dee", "Eli", "Fay", "Gus", "Hal", "Ivy", "Jon", "Kim", "Lea", "Max", "Nia"]
+
+
+def signed_up(url: str, pool: str, name: str, **contacts: str) -> str:
+    """Sign somebody up as the public page does; the booking's id."""
+
+    async def sign_up() -> str:
+        async with Holdfast.open(url, ticker=False) as hf:
+            party = {"id": name.lower(), "name": name, "contacts": contacts}
+            return granted(await hf.book(pool, party, door="page")).id
+
+    return run_in_own_thread(sign_up)
+
+
+def freed(url: str, admin: Client, pool: str, name: str, **contacts: str) -> str:
+    """A full pool whose one seat comes free for somebody who came by the page; the booking's id."""
+    held = admin.book(pool, "holder", confirmed=True)
+    booking = signed_up(url, pool, name, **contacts)
+    admin.act(held["id"], "cancel", {"as_staff": True})
+    admin.advance(1)
+    return booking
 
 
 def yoga(admin: Client, size: int = 6, waiting: int = 5, **fields: Any) -> str:

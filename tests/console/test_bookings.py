@@ -65,6 +65,18 @@ def test_an_offer_is_answered_at_the_desk(sam: Desk, admin: Client) -> None:
     assert sam.submit(f"/console/bookings/{dee['id']}/yes", token).endswith("told=offer_answered")
 
 
+def test_where_staff_confirm_a_yes_is_held_until_they_do(sam: Desk, admin: Client) -> None:
+    key = yoga(admin, size=2, waiting=2, policy={"confirm_by": "staff"})
+    cyd = people(admin, key)["Cyd"]
+    there = press(sam, cyd, "yes")
+    assert there.endswith("told=claimed_held")
+    words = plain(sam.look(there))
+    assert "The place is held for them until it is confirmed." in words
+    assert people(admin, key)["Cyd"]["state"] == "held"
+    assert press(sam, cyd, "confirm").endswith("told=confirmed")
+    assert people(admin, key)["Cyd"]["state"] == "confirmed"
+
+
 def test_moving_needs_a_reason_and_goes_where_it_is_told(sam: Desk, admin: Client) -> None:
     key = yoga(admin, size=1, waiting=4)
     admin.act(people(admin, key)["Bea"]["id"], "decline")

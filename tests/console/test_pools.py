@@ -28,8 +28,35 @@ def test_a_pool_made_from_a_preset_has_its_policy(sam: Desk, admin: Client, pres
     assert there.endswith("?told=pool_made")
     pool = admin.ask("GET", f"/v1/pools/made-from-{preset.replace('_', '-')}")
     assert pool["policy"] == as_document(PRESETS[preset])
-    assert (pool["title"], pool["quotas"][0]["size"], pool["page"]) == (title, 7, True)
+    # A shop has pages of its own: people sign up at ours only where that is ticked.
+    assert (pool["title"], pool["quotas"][0]["size"], pool["page"]) == (title, 7, preset != "checkout")
     assert heading(sam.look(there)).startswith(title)
+
+
+def test_a_shop_may_have_a_page_and_says_who_confirms_and_how_much_one_may_ask_for(
+    sam: Desk, admin: Client
+) -> None:
+    page = sam.look("/console/pools/new?preset=checkout")
+    words = plain(page)
+    assert "A booking is confirmed by" in words
+    assert "Where staff confirm, people get the place held" in words
+    assert "Who signs up at the public page can ask for at most" in words
+    assert "you and your programs book here" in words
+    fields = {"page": "yes", "p-confirm_by": "party", "p-party_quantity_max": "3"}
+    sam.press_on(page, "/console/pools/new", title="Ticket shop", **fields)
+    pool = admin.ask("GET", "/v1/pools/ticket-shop")
+    assert pool["page"] is True
+    assert (pool["policy"]["confirm_by"], pool["policy"]["party_quantity_max"]) == ("party", 3)
+    # What it is stays when something else is changed; empty is: staff, if it costs something.
+    there = f"/console/pools/{pool['id']}"
+    sam.press(f"{there}/edit", f"{there}/edit", act="save", title="Tickets")
+    pool = admin.ask("GET", "/v1/pools/ticket-shop")
+    assert (pool["title"], pool["page"], pool["policy"]["confirm_by"]) == ("Tickets", True, "party")
+    for said, kept in (("staff", "staff"), ("", None)):
+        sam.press(f"{there}/edit", f"{there}/edit", act="save", **{"p-confirm_by": said})
+        assert admin.ask("GET", "/v1/pools/ticket-shop")["policy"]["confirm_by"] == kept
+    wrong = sam.press(f"{there}/edit", f"{there}/edit", 422, act="save", **{"p-party_quantity_max": "0"})
+    assert "“Places at once, for who signs up”: this does not go" in plain(wrong)
 
 
 def test_pressing_twice_makes_one_pool(sam: Desk, admin: Client) -> None:

@@ -35,6 +35,7 @@ def acts_of(there: dict[str, Any]) -> list[str]:
     pool, booking = there["pools"][0], there["bookings"]["waiting"]
     acts = [f"/console/bookings/{booking}/{act}" for act in ("confirm", "extend", "cancel", "offer", "move")]
     acts += [f"/console/bookings/{booking}/{act}" for act in ("yes", "no", "put-back", "details")]
+    acts += [f"/console/bookings/{booking}/{act}" for act in ("tell", "tell-no-more")]
     acts += [
         f"/console/pools/{pool}/{act}"
         for act in ("add", "edit", "status", "csv", "units", "unit", "openings/1")

@@ -31,6 +31,7 @@ HOUR: Final = 60 * MINUTE
 BY_ITSELF: Final = (
     e.Expired,
     e.Lapsed,
+    e.NotReached,
     e.Closed,
     e.Promoted,
     e.Offered,
@@ -214,7 +215,8 @@ def in_vain(view: View, number: int) -> str:
     """What staff are told of an opening that some were asked about: of its offers, those that nobody took."""
     named = view.openings[number].unit is not None
     offers = [offer for offer in view.offers.values() if number in offer.openings]
-    return f"{sum(named or offer.outcome != 'claimed' for offer in offers)} offered, nobody took it"
+    told = [offer for offer in offers if offer.outcome != "unreachable"]
+    return f"{sum(named or offer.outcome != 'claimed' for offer in told)} offered, nobody took it"
 
 
 def position_stated(event: e.Event) -> int | None:

@@ -22,6 +22,7 @@ from holdfast.core.model import (
     EXPIRED,
     HELD,
     OFFERED,
+    UNREACHABLE,
     WAITING,
     Party,
     Pool,
@@ -41,6 +42,8 @@ holding = {
     "hold_window": st.sampled_from(["1m", "10m", "30m"]),
     "holds_per_party_max": st.sampled_from([None, 1, 2]),
     "quantity_max": st.sampled_from([2, 100]),
+    "party_quantity_max": st.sampled_from([1, 10]),
+    "confirm_by": st.sampled_from([None, "party", "staff"]),
 }
 queueing = {
     "priority_rules": st.just(
@@ -121,7 +124,8 @@ parties = st.builds(
 picks = st.integers(0, 20)
 flags = st.booleans()
 quantities = st.sampled_from([1, 1, 1, 2, 2, 3])
-requests = st.tuples(parties, quantities, picks, st.none() | any_wants)
+doors = st.sampled_from(["library", "library", "page", "public_key"])
+requests = st.tuples(parties, quantities, picks, st.none() | any_wants, doors)
 
 
 def some(*states: str) -> Callable[[Rule], Rule]:
@@ -148,10 +152,11 @@ class Histories(RuleBasedStateMachine):
         for request in crowd:
             self.ask(*request)
 
-    def ask(self, party: Party, quantity: int, quota: int, wants: Wants | None) -> None:
+    def ask(self, party: Party, quantity: int, quota: int, wants: Wants | None, door: str) -> None:
         pool = self.history.view.pool
         chosen = pool.quotas[quota % len(pool.quotas)]
-        self.history.do(c.Book(party, quantity, chosen.key, wants=wants if chosen.by_units else None))
+        wants = wants if chosen.by_units else None
+        self.history.do(c.Book(party, quantity, chosen.key, wants=wants, door=door))
 
     def units_for(self, quota: str, units: list[tuple[dict[str, Any], int | None]]) -> tuple[Any, ...]:
         made = []
@@ -185,9 +190,9 @@ class Histories(RuleBasedStateMachine):
         self.history.do(c.Book(party, len(labels), units=labels))
 
     @some(HELD, WAITING)
-    @rule(pick=picks)
-    def confirm(self, pick: int) -> None:
-        self.history.do(c.Confirm(self.history.booking(pick, (HELD, WAITING))))
+    @rule(pick=picks, door=doors)
+    def confirm(self, pick: int, door: str) -> None:
+        self.history.do(c.Confirm(self.history.booking(pick, (HELD, WAITING)), door=door))
 
     @some(WAITING, OFFERED)
     @rule(pick=picks)
@@ -234,6 +239,33 @@ class Histories(RuleBasedStateMachine):
         answers = None if diet is None else {"diet": diet}
         self.history.do(c.ChangeBooking(self.history.booking(pick), name, answers=answers))
 
+    # The outbox.
+
+    @some(OFFERED)
+    @rule(pick=picks, reason=st.sampled_from(sorted(UNREACHABLE)))
+    def cannot_be_told(self, pick: int, reason: str) -> None:
+        number = self.history.booking(pick, (OFFERED,))
+        self.history.do(c.Unreachable(number, live_seq(self.history.view, number), reason))
+
+    @some(WAITING, OFFERED, HELD, CONFIRMED)
+    @rule(pick=picks, how=st.sampled_from(["told", "delayed", "late", "other"]))
+    def is_told(self, pick: int, how: str) -> None:
+        number = self.history.booking(pick, (OFFERED,) if how != "other" else (WAITING, HELD, CONFIRMED))
+        seq = live_seq(self.history.view, number)
+        if how in ("delayed", "late"):
+            self.history.do(c.NoteDelayed(number, seq))
+        if how != "delayed":
+            self.history.do(c.NoteTold(number, None if how == "other" else seq))
+
+    @some(WAITING, OFFERED, HELD, CONFIRMED)
+    @rule(pick=picks, how=st.sampled_from(["channel", "address", "staff", "channels"]))
+    def can_be_told_again(self, pick: int, how: str) -> None:
+        number = self.history.booking(pick, (WAITING,))
+        contacts = {"email": f"person{len(self.history.log)}@example.org"} if how == "address" else None
+        told = {"staff": True, "channels": False}.get(how)
+        change = c.ChangeBooking(number, contacts=contacts, told_by_staff=told, by="staff:Ida")
+        self.history.do(c.NoteReachable(number) if how == "channel" else change)
+
     # Staff.
 
     @rule(
@@ -246,6 +278,10 @@ class Histories(RuleBasedStateMachine):
                 c.GiveOffer,
                 c.PutBack,
                 partial(c.ChangeBooking, name="X"),
+                partial(c.Unreachable, seq=1),
+                partial(c.NoteTold, seq=1),
+                partial(c.NoteDelayed, seq=1),
+                c.NoteReachable,
                 partial(c.Move, to="up"),
             ]
         ),

@@ -127,9 +127,16 @@ def without_conditions(patch: pytest.MonkeyPatch, url: str) -> None:
 def without_windows(patch: pytest.MonkeyPatch, url: str) -> None:
     """Writes do not ask whether an offer that is claimed is still within its window."""
     if dialect_of(url) == "postgres":
-        _rewrite(patch, "postgres", "answer_offers", "(v4 <> 'claimed' OR offers.expires_at > v5)", "true")
+        _rewrite(
+            patch,
+            "postgres",
+            "answer_offers",
+            "(v4 IS NULL OR v4 <> 'claimed' OR offers.expires_at > v5)",
+            "true",
+        )
     else:
-        _rewrite(patch, "sqlite", "answer_offers", "(?4 <> 'claimed' OR expires_at > ?5)", "true")
+        window = "(?4 IS NULL OR ?4 <> 'claimed' OR expires_at > ?5)"
+        _rewrite(patch, "sqlite", "answer_offers", window, "true")
 
 
 async def without_keys(url: str) -> None:

@@ -101,6 +101,12 @@ async def hold_lifetime_used_up(hf: Holdfast) -> Any:
     return lambda: hf.extend(ann.id)
 
 
+async def not_yours_to_confirm(hf: Holdfast) -> Any:
+    await pool(hf, policy={"confirm_by": "staff"})
+    ann = granted(await hf.book("gig", "ann", door="page"))
+    return lambda: hf.confirm(ann.id, door="page")
+
+
 async def offer_taken(hf: Holdfast) -> Any:
     """The chair that was offered went on to the next in line, who took it."""
     await pool(hf, preset="last_minute", quotas={"main": ["1A"]})
@@ -165,7 +171,8 @@ STAGES: dict[str, Callable[[Holdfast], Awaitable[Callable[[], Awaitable[Any]]]]]
     stage.__name__: stage
     for stage in (
         invalid, unknown, exists, not_open_yet, pool_closed, pool_paused, not_eligible, not_enough_room,
-        unit_taken, already_holding, already_waiting, hold_expired, hold_lifetime_used_up, offer_taken,
+        unit_taken, already_holding, already_waiting, hold_expired, hold_lifetime_used_up,
+        not_yours_to_confirm, offer_taken,
         offer_expired, offer_withdrawn, offer_answered, not_possible, too_late, would_demote,
         idempotency_mismatch,
     )
@@ -173,6 +180,7 @@ STAGES: dict[str, Callable[[Holdfast], Awaitable[Callable[[], Awaitable[Any]]]]]
 
 NAMES = {
     "already_holding": "booking", "already_waiting": "booking", "not_possible": "booking",
+    "not_yours_to_confirm": "booking",
     "would_demote": "bookings", "offer_answered": "booking", "offer_expired": "booking",
     "offer_taken": "booking", "offer_withdrawn": "booking",
 }  # fmt: skip

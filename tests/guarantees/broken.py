@@ -19,7 +19,7 @@ from holdfast.errors import CommandFailed
 from holdfast.hoarding import Hoarding
 from holdfast.http import endpoint
 from holdfast.keeping import table
-from holdfast.outbox import loop
+from holdfast.outbox import fate
 from holdfast.pages import wording as pages
 from holdfast.store.postgres import connections
 from holdfast.store.postgres import store as postgres
@@ -162,7 +162,8 @@ def look_at_local_times() -> None:
 
 
 def trying_again() -> None:
-    instead(loop, "_state", "no trying again", lambda _, state, __: "dead" if state == "pending" else state)
+    at_once = "no trying again", lambda _, state, __: "dead" if state == "pending" else state
+    instead(fate, "_given_up_at_last", *at_once)
 
 
 def limits() -> None:

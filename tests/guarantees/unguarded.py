@@ -11,7 +11,7 @@ import msgspec
 from jinja2 import Environment
 
 from holdfast import command_words, keys
-from holdfast.core import book
+from holdfast.core import book, obey
 from holdfast.core import commands as c
 from holdfast.core.refusals import Refusal
 from holdfast.door import Door
@@ -21,6 +21,7 @@ from holdfast.http.service import Service
 from holdfast.ids import booking_number
 from holdfast.messages import own_words, wording
 from holdfast.notifiers.email import EmailNotifier
+from holdfast.outbox import loop
 from holdfast.pages import site
 from holdfast.reads import Reads
 from tests.guarantees.switches import instead
@@ -104,6 +105,22 @@ def sandbox() -> None:
     instead(wording, "own", "no sandbox", lambda _, language, text: Environment().from_string(text))
 
 
+def confirm_by() -> None:
+    """Without it whoever has the edit token confirms, whatever is to be paid."""
+    instead(obey, "staff_confirm", "no confirm_by", lambda *_: False)
+
+
+def party_limit() -> None:
+    """Without it strangers may ask for as many seats as staff."""
+    instead(book, "quantity_max", "no party limit", lambda _, policy, door: policy.quantity_max)
+
+
+def telling() -> None:
+    """Without it an offer runs and lapses, whether or not a channel has taken its letter."""
+    instead(obey, "was_never_told", "no telling", lambda *_: False)
+    instead(loop, "news_of", "no telling", lambda *_: None)
+
+
 def mail_types() -> None:
     """Without them a subject is written into the head of a letter as it is."""
 
@@ -135,5 +152,8 @@ UNGUARDED = (
     same_words,
     secrecy,
     sandbox,
+    confirm_by,
+    party_limit,
+    telling,
     mail_types,
 )

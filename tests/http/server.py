@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -19,6 +18,7 @@ from holdfast import Holdfast
 from holdfast.keys import ApiKey, Keys
 from testbed.forked import Forked
 from testbed.ports import free_port
+from tests.own_thread import run_in_own_thread
 from tests.patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -140,7 +140,7 @@ def make_key(url: str, role: str = "admin", org: str = "default", name: str = "t
             assert isinstance(made, ApiKey)
             return made
 
-    secret = asyncio.run(make()).secret
+    secret = run_in_own_thread(make).secret
     assert secret is not None
     return secret
 

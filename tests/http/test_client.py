@@ -48,6 +48,8 @@ def test_a_program_without_an_event_loop(server: Server, admin: Admin) -> None:
         assert granted(hf.log("plain", limit=2)).next is not None
         granted(hf.change_booking(bea.id, answers={"diet": "none"}))
         assert granted(hf.booking(bea.id)).answers == {"diet": "none"}
+        assert granted(hf.change_booking(bea.id, told_by_staff=True)).reach == "staff"
+        assert granted(hf.change_booking(bea.id, told_by_staff=False)).reach == ""
         assert isinstance(hf.pool("nowhere"), Refusal)
         made = granted(hf.create_key("read", "a reader"))
         assert made.secret is not None
@@ -110,8 +112,14 @@ def test_a_program_keeps_and_tells(server: Server, admin: Admin) -> None:
         assert told.booking == came.done[1].booking
         assert granted(hf.messages_about(told.booking)).items[0].id == told.id
         assert granted(hf.message(told.id)).kind == "joined"
-        assert isinstance(hf.replay(told.id), Refusal)
-        assert isinstance(hf.dismiss(told.id), Refusal)
+        # She has given no address: her letter was not sent, and can be tried again, or put away.
+        granted(hf.advance(seconds=1))
+        assert granted(hf.message(told.id)).state == "not_sent"
+        assert granted(hf.replay(told.id)).id == told.id
+        granted(hf.advance(seconds=1))
+        assert granted(hf.dismiss(told.id)).dismissed is not None
+        assert isinstance(hf.replay("nonsense"), Refusal)
+        assert isinstance(hf.dismiss("nonsense"), Refusal)
         assert granted(hf.dead_letters()).items == []
         webhook = granted(hf.add_webhook("https://receiver.invalid/", kinds=["offer"]))
         assert granted(hf.webhook(webhook.id)).secret is None

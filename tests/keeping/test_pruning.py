@@ -13,6 +13,7 @@ from holdfast import Holdfast, Refusal, granted
 from holdfast.clock import to_datetime
 from holdfast.keeping.keeper import prune_due
 from holdfast.keeping.pruning import Pruned
+from holdfast.outbox import MessageSettings, Outbox
 from holdfast.retention_commands import Retention
 from tests.database import START, ask, dump, opened
 from tests.verified import assert_verified
@@ -197,3 +198,19 @@ async def test_all_about_one_person_is_handed_out(hf: Holdfast) -> None:
         refused = await hf.export_person(wrong)  # type: ignore[arg-type]
         assert isinstance(refused, Refusal)
         assert (refused.code, refused.field) == ("invalid", "party")
+
+
+async def test_letters_that_were_never_sent_are_pruned_like_others(hf: Holdfast) -> None:
+    """They say as much of a person as one that was sent."""
+    granted(await hf.create_pool("lesson", preset="class_waitlist", quotas={"main": 1}))
+    for who in ("olga", "ann"):
+        granted(await hf.book("lesson", who, door="page"))
+    nothing_set_up = Outbox(hf, MessageSettings(base_url="https://seats.example.org"))
+    await nothing_set_up.send_due()
+    await nothing_set_up.close()
+    (joined,) = granted(await hf.messages("lesson"))
+    assert (joined.state, bool(joined.facts)) == ("not_sent", True)
+    await hf.advance(seconds=8 * DAY)
+    assert granted(await hf.prune(7 * DAY)).messages == 1
+    (joined,) = [it for it in granted(await hf.messages("lesson")) if it.kind == "joined"]
+    assert (joined.state, joined.facts, joined.error) == ("not_sent", {}, "")

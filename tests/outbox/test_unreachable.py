@@ -5,13 +5,22 @@ from __future__ import annotations
 import pytest
 
 from holdfast import granted
-from holdfast.outbox import Outbox
+from holdfast.outbox import MessageSettings, Outbox
+from holdfast.outbox.backoff import ATTEMPTS_MAX
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
 from tests.outbox.test_sending import offered
 from tests.verified import assert_verified
 
 NO_SUCH = "550 5.1.1 <ann@example.org>: no such mailbox"
+
+
+@pytest.fixture
+async def post(post: Post) -> Post:
+    """With a pool that hands nothing back: whoever is first is asked again and again."""
+    policy = {"offer_window": "10m", "cooldown": "0s", "attempts_max": None}
+    granted(await post.hf.create_pool("lesson", preset="class_waitlist", policy=policy, quotas={"main": 1}))
+    return post
 
 
 async def state(post: Post, booking: str) -> str:
@@ -101,12 +110,205 @@ async def test_the_last_way_that_fails_rolls_on(post: Post, hook: Receiver) -> N
     assert await state(post, bea.id) == "offered"
 
 
-async def test_a_party_without_an_address_keeps_its_offer(post: Post) -> None:
+async def test_whoever_was_let_in_without_an_address_is_told_by_who_let_them_in(post: Post) -> None:
     """It may look by itself, or hear from the program that made the booking: nothing has failed."""
-    olga = await post.book("chair", "Olga")
-    ann = granted(await post.hf.book("chair", "ann"))
+    olga = await post.book("lesson", "Olga")
+    ann = granted(await post.hf.book("lesson", "ann"))
     granted(await post.hf.cancel(olga.id))
     await post.outbox.send_due()
     assert await state(post, ann.id) == "offered"
-    messages = [it for it in granted(await post.hf.messages("chair")) if it.kind == "offer"]
-    assert [(it.state, it.error) for it in messages] == [("sent", "log: only logged")]
+    assert await offers_said(post) == [("not_sent", "there is no e-mail address and no phone number")]
+    await post.pass_time(11 * 60, step_s=60)
+    assert granted(await post.hf.booking(ann.id)).attempts > 1
+
+
+async def offers_said(post: Post) -> list[tuple[str, str]]:
+    """How it stands with the letters that bring offers, and why."""
+    return [(it.state, it.error) for it in granted(await post.hf.messages("lesson")) if it.kind == "offer"]
+
+
+async def from_page(post: Post, name: str, **contacts: str) -> str:
+    """Somebody who came by the public page."""
+    party = {"id": name.lower(), "name": name, "contacts": contacts}
+    return granted(await post.hf.book("lesson", party, door="page")).id
+
+
+async def reach(post: Post, booking: str) -> str:
+    return granted(await post.hf.booking(booking)).reach
+
+
+@pytest.mark.parametrize(
+    ("contacts", "reason", "said"),
+    [
+        ({}, "no_contact", "there is no e-mail address and no phone number"),
+        ({"phone": "+358401234567"}, "no_channel", "no text service is set up: HOLDFAST_SMS_URL"),
+    ],
+)
+async def test_who_came_by_a_page_and_cannot_be_told_loses_nothing(
+    post: Post, contacts: dict[str, str], reason: str, said: str
+) -> None:
+    granted(await post.hf.add_staff_contact("email", "desk@example.org"))
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", **contacts)
+    bea = await post.book("lesson", "Bea")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    found = granted(await post.hf.booking(cyd))
+    assert (found.state, found.position, found.attempts, found.reach) == ("waiting", 1, 0, reason)
+    assert await state(post, bea.id) == "offered"
+    assert (await offers_said(post))[0] == ("not_sent", said)
+    (told,) = post.mail.to("desk@example.org")
+    assert told["X-Holdfast-Kind"] == "unreachable"
+    assert [it.id for it in (await post.hf.needs()).passed_over] == [cyd]
+    assert await post.hf.needs_count() == 1
+    await assert_verified(post.url)
+
+
+async def test_control_without_the_door_three_windows_pass_for_nothing(post: Post) -> None:
+    """The harm: nobody was told, and the attempts are counted all the same."""
+    olga = await post.book("lesson", "Olga")
+    cyd = granted(await post.hf.book("lesson", "cyd")).id
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    await post.pass_time(11 * 60, step_s=60)
+    assert granted(await post.hf.booking(cyd)).attempts > 0
+
+
+async def test_a_new_address_is_asked_at_once(post: Post) -> None:
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_contact")
+    granted(await post.hf.change_booking(cyd, contacts={"email": "cyd@example.org"}))
+    assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
+    await post.outbox.send_due()
+    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("cyd@example.org")]
+
+
+async def test_a_channel_that_comes_later_reaches_who_was_passed_over(post: Post) -> None:
+    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    granted(await post.hf.cancel(olga.id))
+    await bare.send_due()
+    await bare.close()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_channel")
+    await post.outbox.send_due()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
+
+
+async def test_a_program_that_is_told_of_offers_carries_them(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    granted(await post.hf.add_webhook(hook.url, kinds=["offer"]))
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    assert await state(post, cyd) == "offered"
+    assert len(hook.received) == 1
+    await post.pass_time(11 * 60, step_s=60)
+    assert granted(await post.hf.booking(cyd)).attempts > 1
+
+
+async def test_a_program_that_hears_of_other_things_carries_no_offers(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    granted(await post.hf.add_webhook(hook.url, kinds=["joined"]))
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_contact")
+
+
+async def test_news_for_a_program_does_not_reach_the_person(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    granted(await post.hf.add_webhook(hook.url, kinds=["put_back"]))
+    granted(await post.hf.cancel(cyd, by="staff:Olga"))
+    granted(await post.hf.put_back(cyd))
+    await post.outbox.send_due()
+    assert len(hook.received) == 1
+    assert await reach(post, cyd) == "no_contact"
+
+
+async def test_a_mail_server_that_was_down_for_a_whole_window_costs_nobody_a_place(post: Post) -> None:
+    """Ann came by the library: a letter that a channel should carry and did not costs her nothing either."""
+    post.mail.down()
+    ann, _ = await offered(post)
+    await post.pass_time(11 * 60, step_s=60)
+    found = granted(await post.hf.booking(ann))
+    assert (found.state, found.attempts, found.reach) == ("waiting", 0, "channel_down")
+    post.mail.up()
+    await post.pass_time(3_600, step_s=300)
+    assert await reach(post, ann) == ""
+    codes = [step.code for step in granted(await post.hf.explain(ann))]
+    assert codes[:4] == ["joined", "offered", "delayed", "not_reached"]
+    assert "reachable" in codes
+    await assert_verified(post.url)
+
+
+async def test_an_offer_that_was_told_lapses_as_ever(post: Post) -> None:
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    await post.pass_time(11 * 60, step_s=60)
+    codes = [step.code for step in granted(await post.hf.explain(cyd))]
+    assert codes[:4] == ["joined", "offered", "told", "lapsed"]
+
+
+async def test_an_outbox_that_never_ran_costs_who_came_by_a_page_nothing(post: Post) -> None:
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    granted(await post.hf.cancel(olga.id))
+    await post.hf.advance(seconds=601)
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "channel_down")
+    # The late letter is the first that comes, and she is asked again.
+    await post.outbox.send_due()
+    assert await reach(post, cyd) == ""
+
+
+async def test_staff_may_say_that_they_tell_somebody_themselves(post: Post) -> None:
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    changed = granted(await post.hf.change_booking(cyd, told_by_staff=True, by="staff:Olga"))
+    assert (changed.state, changed.reach) == ("offered", "staff")
+    await post.outbox.send_due()
+    assert await state(post, cyd) == "offered"
+    assert (await post.hf.needs()).passed_over == ()
+
+
+async def test_an_offer_is_tried_until_its_window_ends_however_often_that_is(post: Post) -> None:
+    granted(await post.hf.change_pool("chair", policy={"offer_window": "5d"}))
+    post.mail.answers["ann@example.org"] = "451 4.2.0 greylisted"
+    ann, _ = await offered(post)
+    await post.pass_time(3 * 24 * 3_600, step_s=3_600)
+    (offer,) = [it for it in granted(await post.hf.messages("chair")) if it.kind == "offer"]
+    assert (offer.state, offer.attempts > ATTEMPTS_MAX) == ("pending", True)
+    assert await state(post, ann) == "offered"
+
+
+async def test_a_letter_that_was_not_sent_can_be_sent_when_there_is_a_way(post: Post) -> None:
+    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
+    await post.book("chair", "Olga")
+    await post.book("chair", "Ann")
+    await bare.send_due()
+    await bare.close()
+    (joined,) = [it for it in granted(await post.hf.messages("chair")) if it.kind == "joined"]
+    assert (joined.state, joined.error) == ("not_sent", "no mail server is set up: HOLDFAST_SMTP_URL")
+    granted(await post.hf.replay(joined.id))
+    await post.outbox.send_due()
+    assert granted(await post.hf.message(joined.id)).state == "sent"
+    assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined"]

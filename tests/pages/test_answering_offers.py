@@ -15,18 +15,17 @@ ANN = {"name": "Ann", "email": "ann@example.org"}
 RULES = [{"key": "rules", "title": "I know the rules", "kind": "checkbox", "required": True}]
 
 
-def offered_on_the_page(admin: Client, visitor: Visitor, key: str, **fields: Any) -> tuple[Any, str]:
-    """Somebody joined the line on the pool's page, said nothing of themselves, and is offered a seat."""
+def offered_to_a_stranger(admin: Client, key: str, **fields: Any) -> tuple[Any, str]:
+    """A program of the organiser's put somebody in line of whom nothing is known, who is offered a seat."""
     admin.pool(key, 1, **fields)
     olga = admin.book(key, "olga")
-    visitor.sign_up(key)
+    made = admin.book(key, "number-7")
     admin.act(olga["id"], "cancel")
-    made = admin.ask("GET", f"/v1/bookings?pool={key}&state=offered")["items"][0]
     return made, f"/o/{admin.booking(made['id'])['offer']['token']}"
 
 
 def test_who_has_said_nothing_yet_says_it_with_the_yes(admin: Client, visitor: Visitor) -> None:
-    made, there = offered_on_the_page(admin, visitor, "say", questions=RULES)
+    made, there = offered_to_a_stranger(admin, "say", questions=RULES)
     action, fields = Form(visitor.look(there)).forms[0]
     assert action == f"{there}/claim"
     assert fields.keys() >= {"name", "email"}
@@ -52,14 +51,14 @@ def test_who_has_said_everything_says_only_yes(admin: Client, visitor: Visitor) 
 
 
 def test_what_is_held_after_the_yes_asks_on_its_own_page(admin: Client, visitor: Visitor) -> None:
-    made, there = offered_on_the_page(admin, visitor, "later", policy={"claim_to": "held"})
+    made, there = offered_to_a_stranger(admin, "later", policy={"claim_to": "held"})
     assert "name" not in Form(visitor.look(there)).forms[0][1]
     assert visitor.submit(f"{there}/claim") == there
     assert admin.booking(made["id"])["state"] == "held"
 
 
 def test_what_is_said_too_late_is_not_kept(admin: Client, visitor: Visitor) -> None:
-    made, there = offered_on_the_page(admin, visitor, "too-late")
+    made, there = offered_to_a_stranger(admin, "too-late")
     admin.advance(24 * 3600)
     assert visitor.submit(f"{there}/claim", ANN) == there
     assert heading(visitor.look(there)) == "The time to answer has passed"
@@ -69,9 +68,8 @@ def test_what_is_said_too_late_is_not_kept(admin: Client, visitor: Visitor) -> N
 def test_a_part_is_taken_with_what_was_said(admin: Client, visitor: Visitor) -> None:
     admin.pool("part", 2, policy={"partial": "give_less"})
     olga = admin.book("part", "olga", quantity=2)
-    visitor.sign_up("part", quantity="2")
+    made = admin.book("part", "number-7", quantity=2)
     admin.act(olga["id"], "cancel")
-    made = admin.ask("GET", "/v1/bookings?pool=part&state=offered")["items"][0]
     there = f"/o/{admin.booking(made['id'])['offer']['token']}"
     page = visitor.submit(f"{there}/claim", {"quantity": "1", "name": "Ann", "email": ""}, expect=422)
     assert '<option value="1" selected>' in page
@@ -91,7 +89,7 @@ def test_an_offer_of_two_places_says_what_both_cost(admin: Client, visitor: Visi
     visitor.submit(f"{there}/claim", ANN)
     assert "Price €90.00" in plain(visitor.look(there))
     # What is one place's alone needs no such words.
-    admin.pool("one", 1, price={"amount": 4500, "currency": "EUR"}, policy={"quantity_max": 1})
+    admin.pool("one", 1, price={"amount": 4500, "currency": "EUR"}, policy={"party_quantity_max": 1})
     assert "per place" not in plain(visitor.look("/p/one"))
 
 

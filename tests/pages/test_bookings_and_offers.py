@@ -9,6 +9,7 @@ import pytest
 
 from tests.http.server import Client, Server
 from tests.pages.visitor import Visitor, heading, plain
+from tests.patience import wait_until
 
 ANN = {"id": "ann", "name": "Ann", "contacts": {"email": "ann@example.org"}}
 BEA = {"id": "bea", "name": "Bea", "contacts": {"email": "bea@example.org"}}
@@ -102,7 +103,7 @@ def test_a_language_that_is_asked_for_is_kept_with_the_region_of_the_browser(
 
 
 def test_to_reload_what_came_of_more_time_takes_no_more(admin: Client, visitor: Visitor) -> None:
-    admin.pool("reloaded", 5, "checkout")
+    admin.pool("reloaded", 5, "checkout", page=True)
     there = visitor.sign_up("reloaded")
     form = {"ends": re.findall(r'name="ends" value="([0-9]+)"', visitor.look(there))[0]}
     admin.advance(60)
@@ -156,7 +157,7 @@ def test_who_needs_more_time_keeps_what_was_typed(admin: Client, visitor: Visito
 
 
 def test_a_hold_that_ended_says_so_and_cannot_be_confirmed(admin: Client, visitor: Visitor) -> None:
-    admin.pool("late", 1, "checkout")
+    admin.pool("late", 1, "checkout", page=True)
     there = f"/b/{admin.book('late', ANN)['edit_token']}"
     admin.advance(15 * 60)
     page = visitor.look(there)
@@ -293,6 +294,8 @@ def test_an_offer_that_is_held_first_leads_on_to_the_booking(admin: Client, visi
 def test_looking_changes_nothing_however_it_is_done(admin: Client, visitor: Visitor) -> None:
     ann, _, there = offered(admin, "scanned")
     held = admin.pool("scanned-too", 1, "checkout") and admin.book("scanned-too", ANN)
+    # That the letter about the offer has gone out is noted once.
+    wait_until(lambda: admin.ask("GET", "/v1/pools/scanned/log")["items"][-1]["event"] == "Told")
     before = [admin.ask("GET", f"/v1/pools/{key}/log")["items"] for key in ("scanned", "scanned-too")]
     acts = [f"/b/{it['edit_token']}" for it in (ann, held)]
     acts += [f"{acts[1]}/{act}" for act in ("confirm", "details", "extend", "cancel", "code.svg")]

@@ -15,7 +15,8 @@ ANN = {"id": "ann", "name": "Ann", "contacts": {"email": "ann@example.org"}}
 
 
 def row(admin: Client, key: str, labels: list[str], **fields: Any) -> None:
-    body = {"key": key, "preset": "checkout", "quotas": [{"key": "main", "units": labels}], **fields}
+    quotas = [{"key": "main", "units": labels}]
+    body = {"key": key, "preset": "checkout", "page": True, "quotas": quotas, **fields}
     admin.ask("POST", "/v1/pools", body, expect=201)
 
 
@@ -94,3 +95,38 @@ def test_several_units_are_spoken_of_as_several(admin: Client, visitor: Visitor)
     olga, ann = admin.book("pair", "olga", quantity=2), admin.book("pair", ANN, quantity=2)
     admin.act(olga["id"], "cancel")
     assert "2 places are kept for you until" in plain(visitor.look(f"/b/{ann['edit_token']}"))
+
+
+def test_how_many_places_one_may_ask_for_is_said_before_one_asks(admin: Client, visitor: Visitor) -> None:
+    admin.pool("twelve", 12)
+    page = visitor.look("/p/twelve")
+    assert re.search(r'<input id="quantity"[^>]* max="4"', page)
+    # Beside the field, and among the rules.
+    assert plain(page).count("At most 4 places for each sign-up.") == 2
+    there = visitor.sign_up("twelve", quantity="12")
+    assert there == "/p/twelve?no=invalid&quantity=12"
+    said = "That number of places cannot be had here. At most 4 places for each sign-up."
+    assert said in plain(visitor.look(there))
+    assert bookings(admin, "twelve") == []
+    assert visitor.sign_up("twelve", quantity="4").startswith("/b/")
+
+
+def test_where_one_place_is_all_nobody_is_asked_how_many(admin: Client, visitor: Visitor) -> None:
+    admin.pool("single", 12, "event_signup")
+    page = visitor.look("/p/single")
+    assert 'id="quantity"' not in page
+    assert "for each sign-up" not in plain(page)
+    there = visitor.sign_up("single", quantity="2")
+    assert "cannot be had here. One place for each sign-up." in plain(visitor.look(there))
+    assert bookings(admin, "single") == []
+
+
+def test_who_was_called_off_hears_what_is_so(admin: Client, visitor: Visitor) -> None:
+    admin.pool("off", 2)
+    booked = admin.book("off", "olga")
+    admin.ask("PATCH", "/v1/pools/off", {"status": "cancelled"})
+    words = plain(visitor.look("/p/off"))
+    assert "This has been called off, and all bookings have ended." in words
+    # Nobody could write to Olga.
+    assert "told" not in words
+    assert admin.booking(booked["id"])["state"] == "closed"

@@ -204,7 +204,7 @@ def test_nobody_takes_every_place_from_one_address(tmp_path: Path) -> None:
         serving(url, "--test-clock", holdfast_holds_per_address_max="2") as server,
         server.client(key) as admin,
     ):
-        admin.pool("scarce", 9, "checkout")
+        admin.pool("scarce", 9, "checkout", page=True)
         with Visitor(base_url=server.base) as visitor:
             (action, fields), *_ = Form(visitor.look("/p/scarce")).forms
             first = visitor.submit(action, {**fields, "quota": "main"})
@@ -254,7 +254,7 @@ def test_a_page_without_its_database_asks_for_patience() -> None:
 async def test_an_org_of_before_keeps_its_pages_whatever_it_is_called(
     server: Server, admin: Client, visitor: Visitor
 ) -> None:
-    pool = admin.pool("of-before", 3, "checkout")
+    pool = admin.pool("of-before", 3, "checkout", page=True)
     await ask(server.url, "UPDATE pools SET org = 'Acme & Sons' WHERE key = 'of-before'")
     assert "of-before" in visitor.look(f"/p/{pool['id']}")
     await ask(server.url, "UPDATE pools SET org = 'default' WHERE key = 'of-before'")

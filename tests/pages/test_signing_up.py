@@ -60,7 +60,7 @@ def test_what_is_wrong_is_said_by_field_and_nothing_is_kept(admin: Client, visit
 
 
 def test_pressing_twice_is_signing_up_once(admin: Client, visitor: Visitor) -> None:
-    admin.pool("twice", 5, "event_signup")
+    admin.pool("twice", 5, "event_signup", policy={"party_quantity_max": 2})
     (action, fields), *_ = Form(visitor.look("/p/twice")).forms
     first = visitor.submit(action, {**fields, "quota": "main"})
     assert visitor.submit(action, {**fields, "quota": "main"}) == first
@@ -79,7 +79,7 @@ def test_a_full_pool_gives_a_place_in_line_or_a_calm_no(admin: Client, visitor: 
     assert "has 24 hours to accept" in plain(page)
     there = visitor.sign_up("small")
     assert heading(visitor.look(there)) == "You are #1 in line"
-    admin.pool("strict", 1, "checkout")
+    admin.pool("strict", 1, "checkout", page=True)
     form = Form(visitor.look("/p/strict")).forms[0]
     admin.book("strict", "olga")
     there = visitor.submit(form[0], {**form[1], "quota": "main"})
@@ -177,6 +177,7 @@ def test_quotas_and_the_open_share_are_shown_each_with_its_button(admin: Client,
         {"key": "web", "title": "From home", "size": None},
     ]
     body = {"key": "gala", "preset": "event_signup", "quotas": quotas, "open_size": 2}
+    body["policy"] = {"party_quantity_max": 2}
     admin.ask("POST", "/v1/pools", body, expect=201)
     for n in range(3):
         admin.book("gala", f"guest-{n}", quota="guests")
@@ -200,7 +201,8 @@ def test_where_there_are_no_units_there_is_nothing_to_give_out(admin: Client, vi
 
 
 def test_a_unit_can_be_chosen_and_a_taken_one_is_a_calm_no(admin: Client, visitor: Visitor) -> None:
-    body = {"key": "row", "preset": "checkout", "quotas": [{"key": "main", "units": ["12A", "12B"]}]}
+    quotas = [{"key": "main", "units": ["12A", "12B"]}]
+    body = {"key": "row", "preset": "checkout", "page": True, "quotas": quotas}
     admin.ask("POST", "/v1/pools", body, expect=201)
     there = visitor.sign_up("row", **{"unit-main": "12B"})
     assert heading(visitor.look(there)) == "12B is held for you"

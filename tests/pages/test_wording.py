@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from babel.messages.pofile import read_po
 
+from holdfast import explain
 from holdfast.core.model import Price
 from holdfast.messages.languages import LANGUAGES
 from holdfast.pages.booking import told
@@ -47,7 +48,9 @@ STEPS = [
             "cancelled",
         ]
     ),
-    *((code, "") for code in ("moved", "demoted")),
+    *((code, "") for code in ("moved", "demoted", "completed", "told", "delayed", "reachable")),
+    *(("not_reached", why) for why in ("no_channel", "no_contact", "dead_contact", "channel_down")),
+    *(("changed", why) for why in ("told_by_staff", "told_by_channels")),
     ("confirmed", "waiting"),
     ("offered", "staff"),
     ("claimed", "part"),
@@ -73,6 +76,7 @@ STEPS = [
             "not_eligible",
             "attempts_used_up",
             "quiet_hours",
+            "unreachable",
         ]
     ),
 ]
@@ -126,6 +130,19 @@ def test_every_step_of_a_story_is_told_in_every_language(code: str, reason: str)
         said = {sentence(language, code, reason, by) for language in LANGUAGES}
         assert len(said) == len(LANGUAGES)
         assert all(it.strip() and "%(" not in it for it in said)
+
+
+def test_every_code_of_explain_is_among_them() -> None:
+    listed = (explain.__doc__ or "").partition("codes ")[2].partition("reasons ")[0].split()
+    assert set(listed) == {code for code, _ in STEPS}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_two_ways_to_be_unreachable_are_told_alike(language: str) -> None:
+    reasons = ("no_channel", "no_contact", "dead_contact", "channel_down")
+    module: Any = environment(language).get_template("rules.html").make_module({"speech": speech(language)})
+    for tell in (lambda reason: sentence(language, "not_reached", reason), module.unreached):
+        assert len({str(tell(reason)).strip() for reason in reasons}) == len(reasons)
 
 
 def test_a_story_is_told_with_its_figures() -> None:

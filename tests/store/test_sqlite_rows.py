@@ -78,6 +78,7 @@ def row(number: int, **values: Any) -> tuple[Any, ...]:
         "expires_at": 2,
         "confirmed_at": None,
         "source": None,
+        "door": "library",
     }
     return tuple((known | values).values())
 
@@ -99,7 +100,8 @@ def test_every_value_of_many_rows_stands_where_it_belongs(
     written(database, "insert_holds", rows)
     found = database.execute(
         """SELECT pool_id, number, reference, party_id, party, answers, quota, quantity, state, place,
-        arrival, price, units, created_at, expires_at, confirmed_at, source FROM bookings ORDER BY number"""
+        arrival, price, units, created_at, expires_at, confirmed_at, source, door
+        FROM bookings ORDER BY number"""
     ).fetchall()
     assert found == rows
     assert database.execute("SELECT count(*) FROM bookings WHERE asked_price IS NOT price").fetchone() == (0,)

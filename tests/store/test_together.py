@@ -148,7 +148,7 @@ async def test_nothing_is_written_if_a_row_that_must_be_there_is_not(hf: Holdfas
     named = booking_number(olga.id)
     assert named is not None
     seen = await seen_of(hf)
-    details = [(*named, "{}", "{}", None), (named[0], 99, "{}", "{}", None)]
+    details = [(*named, "{}", "{}", None, "", ""), (named[0], 99, "{}", "{}", None, "", "")]
     writes = (Write("insert_requests", [request("one")]), Write("change_details", details, exact=True))
     assert not await finish(hf, seen, *writes)
     assert await keys(database_url) == set()

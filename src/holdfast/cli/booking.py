@@ -273,8 +273,11 @@ def decline(
 
 
 def show(booking: Booking, database: Database = None, as_json: Json = False) -> None:
-    """Show one booking."""
-    desk.serve(database, as_json, lambda hf: hf.booking(booking, secret=True), tell.booking)
+    """Show one booking.
+
+    With the door that it came by, and who tells its party of offers if letters do not.
+    """
+    desk.serve(database, as_json, lambda hf: hf.booking(booking, secret=True), tell.whole_booking)
 
 
 def listing(

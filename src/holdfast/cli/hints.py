@@ -50,6 +50,7 @@ HINTS: Final[Mapping[str, str]] = {
     "already_waiting": "Keep that place, or give it up first: holdfast cancel BOOKING.",
     "hold_expired": "Book again: holdfast book POOL PARTY.",
     "hold_lifetime_used_up": "Confirm it, or let staff extend it: holdfast extend BOOKING --staff NAME.",
+    "not_yours_to_confirm": "Staff confirm it: holdfast confirm BOOKING --staff NAME.",
     "offer_taken": "holdfast explain BOOKING tells what happened.",
     "offer_expired": "holdfast explain BOOKING tells what happened, and whether it is still in line.",
     "offer_withdrawn": "holdfast explain BOOKING tells what happened, and whether it is still in line.",

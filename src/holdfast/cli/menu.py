@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 SECTIONS: Final = {
     "Begin": ("demo", "serve", "key", "staff", "pool", "origin"),
-    "Bookings": ("book", "confirm", "cancel", "extend", "booking", "bookings", "explain"),
+    "Bookings": ("book", "confirm", "cancel", "extend", "change", "booking", "bookings", "explain"),
     "The line and its offers": (
         "line",
         "claim",

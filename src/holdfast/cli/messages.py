@@ -41,7 +41,8 @@ def outbox(
     """Send messages, by e-mail, text, webhook and chat.
 
     It runs until it is stopped; any number may run side by side. Without HOLDFAST_SMTP_URL and
-    HOLDFAST_SMS_URL, what people would be told is only logged.
+    HOLDFAST_SMS_URL nobody is told: their letters are not sent, and offers pass those by who could only be
+    told by one.
     """
     if once:
         desk.serve(database, as_json, _send_once, _sent)
@@ -98,10 +99,19 @@ def dead(database: Database = None, as_json: Json = False) -> None:
 
 async def _table(hf: Holdfast, messages: list[records.Message]) -> str:
     rows = [
-        (it.id, it.kind, it.to, it.state, count(it.attempts, "try", "tries"), clean(it.error))
+        (it.id, it.kind, it.to, _fate(it.state), count(it.attempts, "try", "tries"), _why(it))
         for it in messages
     ]
     return columns(rows, ("message", "kind", "to", "", "", "")) if rows else "No messages."
+
+
+def _fate(state: str) -> str:
+    return state.replace("_", " ")
+
+
+def _why(message: records.Message | records.MessageFate) -> str:
+    """Say why a message did not go out, or has not yet."""
+    return "it had become pointless" if message.state == "dropped" else clean(message.error)
 
 
 @app.command(epilog=examples("holdfast message show p0c3k9m2v7h1zq-12-0"))
@@ -109,7 +119,9 @@ def show(message: Message, database: Database = None, as_json: Json = False) -> 
     """Show one message, and how it fared with each receiver."""
 
     async def said(hf: Holdfast, it: records.MessageFate) -> str:
-        head = f"{it.kind} to {it.to}: {it.state}, {count(it.attempts, 'try', 'tries')}"
+        head = f"{it.kind} to {it.to}: {_fate(it.state)}, {count(it.attempts, 'try', 'tries')}"
+        if (why := _why(it)) and not it.deliveries:
+            head += f": {why}"
         rows = [
             (told.target, told.state, count(told.attempts, "try", "tries"), clean(told.error))
             for told in it.deliveries
@@ -128,7 +140,7 @@ def replay(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Send a dead letter again, to those who were not reached."""
+    """Send a message again that was given up or not sent."""
     if every == (message is not None):
         raise options.bad("MESSAGE", "Name one message, or say --all.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from holdfast.cli.reach import WHY
 from holdfast.cli.words import clean, count, length, listed, price, seats
 from holdfast.core.commands import is_staff
 
@@ -23,15 +24,17 @@ _REASONS: Final = {
     "not_eligible": "is not eligible",
     "attempts_used_up": "has no attempts left",
     "quiet_hours": "is asleep until it is too late",
+    "unreachable": "cannot be told of an offer",
 }
 _GROUPS: Final = {
     "had_turn": "those who had a turn",
     "does_not_fit": "those who need more seats",
     "wants_other": "those who want something else",
+    "unreachable": "those who cannot be told of an offer",
 }
 
 
-_OPENINGS: Final = ("the ", "staff ", "unit", "round ", "places ", "room ")
+_OPENINGS: Final = ("the ", "staff ", "letters ", "unit", "round ", "places ", "room ")
 
 
 class Told(NamedTuple):
@@ -166,8 +169,22 @@ def _declined(n: Narrator, facts: Facts, by: str) -> Told:
 
 
 def _lapsed(n: Narrator, facts: Facts, by: str) -> Told:
-    how = "could not be reached" if facts.get("why") else "did not answer in time"
-    return Told(f"{n.who(facts)} {how} and {_then(facts)}", "bad")
+    return Told(f"{n.who(facts)} did not answer in time and {_then(facts)}", "bad")
+
+
+def _not_reached(n: Narrator, facts: Facts, by: str) -> Told:
+    why = WHY.get(facts["reason"], clean(facts["reason"]))
+    return Told(f"{n.who(facts)} cannot be told of the offer ({why}): it does not count", "bad")
+
+
+def _told(n: Narrator, facts: Facts, by: str) -> Told:
+    if facts.get("seq") is None:
+        return _reachable(n, facts, by)
+    return Told(f"the offer to {n.who(facts)} is sent")
+
+
+def _reachable(n: Narrator, facts: Facts, by: str) -> Told:
+    return Told(f"{n.who(facts)} can be told of offers again")
 
 
 def _then(facts: Facts) -> str:
@@ -184,6 +201,10 @@ def _extended(n: Narrator, facts: Facts, by: str) -> Told:
 
 
 def _details(n: Narrator, facts: Facts, by: str) -> Told:
+    if tuple(facts["details"]) == ("told_by_staff",):
+        return Told(f"staff tell {n.who(facts)} of offers themselves")
+    if tuple(facts["details"]) == ("told_by_channels",):
+        return Told(f"letters tell {n.who(facts)} of offers again")
     return Told(f"{listed(facts['details'])} of {n.who(facts)} changed")
 
 
@@ -299,7 +320,12 @@ _TELL: Final[Mapping[str, Callable[[Narrator, Facts, str], Told]]] = {
     "Claimed": _claimed,
     "Declined": _declined,
     "Lapsed": _lapsed,
+    "NotReached": _not_reached,
+    "Told": _told,
+    "Delayed": lambda n, facts, by: Told(f"the offer to {n.who(facts)} cannot be sent yet"),
+    "Reachable": _reachable,
     "Confirmed": _confirmed,
+    "Completed": lambda n, facts, by: Told(f"{n.who(facts)} has filled in everything", "good"),
     "Extended": _extended,
     "BookingChanged": _details,
     "Expired": _expired,

@@ -1,25 +1,31 @@
-"""Openings that nobody took: what needs a decision of staff, and the decision."""
+"""What needs staff: openings that nobody took, with the decision, and people whom nothing reaches."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from holdfast.cli import desk, options, tell
 from holdfast.cli.options import Database, Json, Key, Pool, Staff, examples
-from holdfast.cli.words import clean, columns, count
+from holdfast.cli.reach import why_not_reached
+from holdfast.cli.words import clean, columns, count, name_of
 
 if TYPE_CHECKING:
     from holdfast.core.refusals import Refusal
     from holdfast.library import Holdfast
-    from holdfast.shapes import PoolState
+    from holdfast.overview import Unreached
+    from holdfast.shapes import Booking, PoolState
 
 _DONE = {
     "again": "is offered to the line again",
     "free": "is free for whoever comes",
     "close": "is closed",
 }
+_MEND: Final = (
+    "Mend what is missing, such as: holdfast change BOOKING --email ADDRESS\n"
+    "Or call them, and offer a seat with: holdfast offer BOOKING"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,41 +47,92 @@ def needs_you(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """List what nobody took, for staff to decide."""
+    """List what waits for staff.
 
-    async def ask(hf: Holdfast) -> list[dict[str, Any]] | Refusal:
+    Seats that nobody took, people in line whom no offer reaches, and those who could not be told what became
+    of their booking.
+    """
+
+    async def ask(hf: Holdfast) -> dict[str, Any] | Refusal:
         from msgspec.structs import asdict
 
         from holdfast.core.refusals import Refusal
 
-        keys = [pool] if pool is not None else [state.key for state in await tell.all_pools(hf)]
-        found: list[dict[str, Any]] = []
-        for key in keys:
-            openings = await hf.openings(key)
-            if isinstance(openings, Refusal):
-                return openings
-            found += [{"pool": key, **asdict(it)} for it in openings if every or it.state == "handed_back"]
-        return found
+        pools = await tell.all_pools(hf) if pool is None else [await hf.pool(pool)]
+        keys, openings = dict[str, str](), list[dict[str, Any]]()
+        for state in pools:
+            if isinstance(state, Refusal):
+                return state
+            found = await hf.openings(state.id)
+            if isinstance(found, Refusal):
+                return found
+            keys[state.id] = state.key
+            listed = [it for it in found if every or it.state == "handed_back"]
+            openings += [{"pool": state.key, **asdict(it)} for it in listed]
+        needs = await hf.needs()
+        return {
+            "openings": openings,
+            "passed_over": [it for it in needs.passed_over if it.pool in keys],
+            "unreached": [it for it in needs.unreached if it.pool in keys],
+        }
 
-    async def said(hf: Holdfast, openings: list[dict[str, Any]]) -> str:
-        rows = []
-        for it in openings:
-            times = await tell.times_of(hf, it["pool"])
-            what = (
-                clean(it["unit"])
-                if it["unit"]
-                else f"{count(it['quantity'], 'seat')} of {clean(it['quota'])}"
-            )
-            since = times.moment(it["opened_at"], zone=False)
-            state = it["state"].replace("_", " ") if every else ""
-            note = it["note"] or count(it["tries"], "offer")
-            rows.append((it["pool"], it["number"], what, state, f"free since {since}", clean(note)))
-        if not rows:
-            return "Nothing needs you."
-        table = columns(rows, ("pool", "opening", "what", "state", "", ""))
-        return table + "\n\nDecide with: holdfast resolve POOL OPENING again|free|close"
+    async def said(hf: Holdfast, needs: dict[str, Any]) -> str:
+        parts = [
+            await _openings(hf, needs["openings"], every),
+            await _passed_over(hf, needs["passed_over"]),
+            _unreached(needs["unreached"]),
+        ]
+        return "\n\n".join(filter(None, parts)) or "Nothing needs you."
 
     desk.serve(database, as_json, ask, said)
+
+
+async def _openings(hf: Holdfast, openings: list[dict[str, Any]], every: bool) -> str:
+    rows = []
+    for it in openings:
+        times = await tell.times_of(hf, it["pool"])
+        what = clean(it["unit"]) if it["unit"] else f"{count(it['quantity'], 'seat')} of {clean(it['quota'])}"
+        since = times.moment(it["opened_at"], zone=False)
+        state = it["state"].replace("_", " ") if every else ""
+        note = it["note"] or count(it["tries"], "offer")
+        rows.append((it["pool"], it["number"], what, state, f"free since {since}", clean(note)))
+    if not rows:
+        return ""
+    table = columns(rows, ("pool", "opening", "what", "state", "", ""))
+    return table + "\n\nDecide with: holdfast resolve POOL OPENING again|free|close"
+
+
+async def _passed_over(hf: Holdfast, waiting: list[Booking]) -> str:
+    """Name those in line whom no offer can reach: why, and where one can call them."""
+    pools = {it.id: it.key for it in await tell.all_pools(hf)}
+    rows = [
+        (
+            pools[it.pool],
+            f"#{it.position}",
+            name_of(it.party),
+            it.reference,
+            why_not_reached(it),
+            clean(", ".join(it.party.contacts.values())),
+        )
+        for it in waiting
+    ]
+    if not rows:
+        return ""
+    head = "In line, and cannot be told of an offer:"
+    return "\n".join([head, columns(rows), "", _MEND])
+
+
+def _unreached(letters: list[Unreached]) -> str:
+    """Name those who were not told what became of their booking."""
+    rows = [
+        (it.message.id, name_of(it.booking.party), it.message.kind, clean(it.message.error))
+        for it in letters
+        if it.booking is not None
+    ]
+    if not rows:
+        return ""
+    head = "Do not know what became of their booking:"
+    return "\n".join([head, columns(rows), "", "Send it again with: holdfast message replay MESSAGE"])
 
 
 def resolve(

@@ -71,7 +71,8 @@ Questions = Annotated[
     ),
 ]
 _PAGE: Final = "Whether people can sign up at /p/KEY."
-NewPage = Annotated[bool | None, typer.Option("--page/--no-page", help=f"{_PAGE}  [default: page]")]
+_PAGE_UNSAID: Final = "[default: page, but for the preset checkout no-page]"
+NewPage = Annotated[bool | None, typer.Option("--page/--no-page", help=f"{_PAGE}  {_PAGE_UNSAID}")]
 Page = Annotated[bool | None, typer.Option("--page/--no-page", help=_PAGE)]
 
 
@@ -84,6 +85,7 @@ def register(parent: typer.Typer) -> None:
         "holdfast pool create yoga --preset class_waitlist --size 12",
         "holdfast pool create flight-7 --preset checkout --quota economy=100 --quota first=8",
         "holdfast pool create row-12 --preset checkout --units 12A,12B,12C --price 150.00EUR",
+        "holdfast pool create tickets --preset checkout --size 80 --page --policy confirm_by=party",
         "holdfast pool create gala --preset event_signup --quota members=50 --quota guests=10 --open-size 20",
         "holdfast pool create salon --preset last_minute --units '' --policy offer_window=5m",
         "holdfast pool create algebra --file algebra.json",

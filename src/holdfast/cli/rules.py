@@ -15,6 +15,7 @@ def describe(policy: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("holds", hold),
         ("if full", "people wait in line" if policy["if_full"] == "wait" else "refused"),
     ]
+    rules += [("confirmed by", _confirm_by(policy)), ("at once", _at_once(policy))]
     if policy["hold_reminder"]:
         rules.append(("reminder", f"{length(policy['hold_reminder'])} before a hold ends"))
     if policy["promotion"] == "auto":
@@ -26,6 +27,16 @@ def describe(policy: Mapping[str, Any]) -> list[tuple[str, str]]:
     if policy["priority_rules"]:
         rules.append(("priority", count(len(policy["priority_rules"]), "rule")))
     return rules
+
+
+def _confirm_by(policy: Mapping[str, Any]) -> str:
+    who = {"party": "whoever booked", "staff": "staff"}
+    return who.get(policy["confirm_by"], "staff if it costs something, else whoever booked")
+
+
+def _at_once(policy: Mapping[str, Any]) -> str:
+    most = min(policy["party_quantity_max"], policy["quantity_max"])
+    return f"{count(most, 'seat')} at most by a page or public key, {policy['quantity_max']} by staff"
 
 
 def _offers(policy: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.cli.narrate import QUIET, Narrator, names_in, numbers_in
+from holdfast.cli.reach import door_of, reach_of
 from holdfast.cli.words import Times, columns, count, name_of, price, seats, style
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ async def booking(hf: Holdfast, b: Booking) -> str:
     if b.state == "offered" and b.offer is not None:
         lines.append(f"Claim with: holdfast claim {b.offer.token}")
     return "\n".join(lines)
+
+
+async def whole_booking(hf: Holdfast, b: Booking) -> str:
+    """Where it stands, how it came, and who tells its party of offers."""
+    how = ". ".join(text[:1].upper() + text[1:] for text in (door_of(b), reach_of(b)) if text)
+    return f"{await booking(hf, b)}\n{how}."
 
 
 async def standing(hf: Holdfast, b: Booking) -> str:
@@ -138,6 +145,7 @@ async def people(hf: Holdfast, pool: str, bookings: list[Booking]) -> str:
             times.left(b.expires_at) if b.expires_at else "",
             "confirmed" if b.state == "waiting" and b.confirmed_at else "",
             count(b.attempts, "offer") if b.attempts else "",
+            "" if not b.reach else "you tell them" if b.reach == "staff" else "cannot be told",
             f"since {times.moment(b.created_at, zone=False)}",
             b.reference,
         )

@@ -81,11 +81,17 @@ class BookingMethods(Asking):
         contacts: Mapping[str, str] | None = None,
         locale: str | None = None,
         answers: Mapping[str, Any] | None = None,
+        told_by_staff: bool | None = None,
         idempotency_key: Key = None,
     ) -> Booking | Refusal:
-        """Change the name, contacts, locale or answers of a booking."""
+        """Change the name, contacts, locale or answers of a booking.
+
+        `told_by_staff`: you tell this party of offers yourself, whatever channels there are; False takes that
+        back.
+        """
         path = "/v1/bookings/{booking}"
-        body = {"name": name, "contacts": contacts, "locale": locale, "answers": answers}
+        body: dict[str, Any] = {"name": name, "contacts": contacts, "locale": locale, "answers": answers}
+        body["told_by_staff"] = told_by_staff
         return await self._ask(Booking, "PATCH", path, body, idempotency_key=idempotency_key, booking=booking)
 
     async def confirm(self, booking: str, *, idempotency_key: Key = None) -> Booking | Refusal:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.page import STAFFS, Page
+from holdfast.core.model import CONSOLE
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.pages.answers import Answer
@@ -66,6 +67,7 @@ async def send(call: Call) -> Answer:
         confirmed=form.get("confirmed") == "yes",
         by=call.by,
         idempotency_key=f"console add {once}",
+        door=CONSOLE,
     )
     if isinstance(answer, Refusal):
         return await _form(call, pool, form, answer)

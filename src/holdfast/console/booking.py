@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
-from holdfast.core.model import ENDED, IN_PLAY
+from holdfast.core.model import BY_STAFF, ENDED, HELD, IN_PLAY, UNREACHABLE
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.http.problems import Problem
@@ -49,6 +49,8 @@ async def _page(
         booking=booking,
         ended=booking.state in ENDED,
         in_play=booking.state in IN_PLAY,
+        unreachable=booking.reach in UNREACHABLE,
+        changing=call.query.get("change") == "yes",
         fields=details.fields(pool, booking, phone=True, said=said, errors=errors),
         answers=_answers(pool, booking),
         line=line,
@@ -115,7 +117,12 @@ async def offer(call: Call) -> Answer:
     opening = _number(call.form.get("opening", ""))
     why = call.form.get("why", "").strip()
     answer = await call.hf.offer(booking.id, why=why, opening=opening, by=call.by)
-    return _there(call, booking, answer, "offered")
+    return _there(call, booking, answer, offered(answer))
+
+
+def offered(answer: object) -> str:
+    """Say that a seat is offered, and where no letter reaches its party, that staff are to tell them."""
+    return "offered_by_you" if isinstance(answer, Booking) and answer.reach == BY_STAFF else "offered"
 
 
 async def say_yes(call: Call) -> Answer:
@@ -123,7 +130,9 @@ async def say_yes(call: Call) -> Answer:
     booking = granted(await call.hf.booking(call.path["booking"], secret=True))
     if booking.offer is None:
         return _there(call, booking, None, "offer_answered")
-    return _there(call, booking, await call.hf.claim(booking.offer.token, by=call.by), "claimed")
+    answer = await call.hf.claim(booking.offer.token, by=call.by)
+    is_held = isinstance(answer, Booking) and answer.state == HELD
+    return _there(call, booking, answer, "claimed_held" if is_held else "claimed")
 
 
 async def say_no(call: Call) -> Answer:
@@ -166,6 +175,20 @@ async def _where(call: Call, booking: Booking, to: str) -> dict[str, str] | None
     return {"after": found[0].id} if found else None
 
 
+async def tell_themselves(call: Call) -> Answer:
+    """Staff tell this party of offers themselves, whatever letters can do."""
+    booking = await _known(call)
+    answer = await call.hf.change_booking(booking.id, told_by_staff=True, by=call.by)
+    return _there(call, booking, answer, "told_by_staff")
+
+
+async def tell_no_more(call: Call) -> Answer:
+    """Leave it to letters again."""
+    booking = await _known(call)
+    answer = await call.hf.change_booking(booking.id, told_by_staff=False, by=call.by)
+    return _there(call, booking, answer, "told_by_letters")
+
+
 async def hand_link(call: Call) -> Answer:
     """Show the party's own link. Who has it acts as the party: no page has it that one only looks at."""
     return await _page(call, linked=True)
@@ -204,6 +227,8 @@ _ACTS: Final = {
     "move": move,
     "put-back": put_back,
     "details": change,
+    "tell": tell_themselves,
+    "tell-no-more": tell_no_more,
     "link": hand_link,
 }
 

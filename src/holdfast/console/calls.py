@@ -17,6 +17,9 @@ from holdfast.pages.speech import PageSpeech
 
 # What a page says once in words of its own, after something was done or refused: see notices.html.
 TOLD_MAX: Final = 40
+# What becomes of letters where none goes out: they are kept in a drawer, or nothing can send them.
+DRAWER: Final = "drawer"
+NOTHING: Final = "nothing"
 
 
 @dataclass(slots=True)
@@ -48,6 +51,13 @@ class Call(pages.Call):
     def csrf(self) -> str:
         """What every form says beside the session's cookie."""
         return tokens.csrf_token(self.hf.secret, self.access.session) if self.access.session else ""
+
+    async def letters(self) -> str:
+        """Return what becomes of letters here: DRAWER, NOTHING, or empty where they are sent."""
+        outbox = self.hf.outbox
+        if outbox is not None and outbox.drawer is not None:
+            return DRAWER
+        return "" if await self.can_tell() else NOTHING
 
     # How it is answered.
 
@@ -81,6 +91,7 @@ class Call(pages.Call):
                 "is_admin": self.is_admin,
                 "csrf": self.csrf,
                 "needs_count": await needs.count(self) if session else 0,
+                "letters": await self.letters() if session else "",
                 "files": {name: self.static(name) for name in wording.FILES},
                 **variables,
             },

@@ -1,10 +1,11 @@
-"""Needs you: openings that nobody took, people and programs not reached, holds about to lapse."""
+"""Needs you: openings that nobody took, people whom no offer or letter reached, holds about to lapse."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
+from holdfast.console import booking as desk
 from holdfast.console import live
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
@@ -21,6 +22,7 @@ async def look(call: Call) -> Answer:
     async with call.hf.at_one_moment() as hf:
         needs = await hf.needs()
         names = {it.pool for it in needs.openings} | {it.pool for it in needs.holds}
+        names |= {it.pool for it in needs.passed_over}
         names |= {it.pool for it in (*needs.unreached, *needs.dead)}
         pools = {name: granted(await hf.pool(name)) for name in names}
         lines = {it.pool: granted(await hf.line(it.pool, limit=50)) for it in needs.openings}
@@ -31,6 +33,7 @@ async def look(call: Call) -> Answer:
         needs=needs,
         pools=pools,
         speeches={name: call.speech(pool.time_zone) for name, pool in pools.items()},
+        passed_over=[(it, pools[it.pool], _has_room(pools[it.pool], it)) for it in needs.passed_over],
         openings=[(it, pools[it.pool], _candidates(call, lines[it.pool], it)) for it in needs.openings],
         needs_count=needs.count,
         now=call.now,
@@ -47,9 +50,15 @@ def _candidates(call: Call, line: Sequence[Booking], it: HandedBack) -> list[Boo
     return [booking for booking in line if booking.quota == it.opening.quota and booking.quantity <= seats]
 
 
+def _has_room(pool: PoolState, booking: Booking) -> bool:
+    """Return True if what is free in a booking's quota could be offered to its party now."""
+    return any(it.key == booking.quota and (it.room is None or it.room > 0) for it in pool.quotas)
+
+
 def _seen(needs: Needs) -> str:
     return live.digest(
         [(it.pool, it.opening.number, it.opening.quantity) for it in needs.openings],
+        [(it.id, it.reach) for it in needs.passed_over],
         [(it.message.id, it.message.attempts) for it in (*needs.unreached, *needs.dead)],
         [(it.id, it.expires_at) for it in needs.holds],
     )
@@ -74,7 +83,7 @@ async def resolve(call: Call) -> Answer:
     there = f"/console/pools/{call.path['pool']}" if call.form.get("back") == "pool" else "/console/needs"
     if action == "to":
         answer: object = await call.hf.offer(to, opening=opening, by=call.by)
-        return call.done(there, answer, "offered")
+        return call.done(there, answer, desk.offered(answer))
     was = {it.number: it for it in granted(await call.hf.openings(call.path["pool"]))}.get(opening)
     answer = await call.hf.resolve(call.path["pool"], opening, action, by=call.by)
     told = _ACTIONS.get(action, "")

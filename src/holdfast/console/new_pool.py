@@ -10,7 +10,7 @@ from zoneinfo import available_timezones
 from holdfast.console import conditions, pool_form
 from holdfast.console.calls import Call
 from holdfast.console.page import STAFFS, Page
-from holdfast.core.policy import PRESETS
+from holdfast.core.policy import PRESETS, has_page
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.pages.answers import Answer
@@ -31,7 +31,8 @@ async def look(call: Call) -> Answer:
     preset = call.query.get("preset", "")
     if preset in PRESETS:
         said = pool_form.preset_fields(PRESETS[preset])
-        first = {"quota-0-title": "", "quota-0-key": "main", "quota-0-size": "20", "page": "yes"}
+        first = {"quota-0-title": "", "quota-0-key": "main", "quota-0-size": "20"}
+        first["page"] = "yes" if has_page(preset) else ""
         zone = {"time_zone": await _zone(call), "open_size": "0", "preset": preset}
         return await _form(call, said | first | zone)
     presets = {name: as_document(policy) for name, policy in PRESETS.items()}

@@ -14,7 +14,10 @@ _NAMED_MAX: Final = 100
 _SAME_MOVE: Final = ("event", "why", "quantity", "units", "until")
 # What happens to people. All else a dry run tells of is bookkeeping.
 _MOVES: Final = frozenset(
-    ["Promoted", "Offered", "Demoted", "Closed", "Expired", "Cancelled", "Lapsed", "HandedBack", "Claimed"]
+    [
+        *("Promoted", "Offered", "Demoted", "Closed", "Expired", "Cancelled"),
+        *("Lapsed", "NotReached", "HandedBack", "Claimed"),
+    ]
 )
 
 

@@ -12,7 +12,7 @@ from holdfast.console.names import name_of
 from holdfast.console.page import Page
 from holdfast.console.pools import phase
 from holdfast.console.room import quota_of
-from holdfast.core.model import HELD, OFFERED
+from holdfast.core.model import HELD, OFFERED, confirmed_by_staff
 from holdfast.http.operations import granted
 from holdfast.library import Holdfast
 from holdfast.overview import UnitNow
@@ -44,6 +44,7 @@ async def look(call: Call) -> Answer:
         openings=[it for it in openings if it.state == "handed_back"],
         quotas=quotas,
         units=units,
+        by_staff=confirmed_by_staff(pool.policy["confirm_by"], pool.price),
         stream=call.url(f"/console/pools/{pool.id}/stream").partition("?")[0],
         seen=seen,
     )

@@ -25,11 +25,14 @@ UNTOLD: Final = frozenset({"Respread"})
 _CODES: Final = {
     "BookingChanged": "changed",
     "HandedBack": "handed_back",
+    "NotReached": "not_reached",
     "PutBack": "put_back",
     "RoundStarted": "round",
 }
 _GOOD: Final = frozenset({"confirmed", "given", "claimed", "promoted", "put_back"})
-_BAD: Final = frozenset({"declined", "lapsed", "expired", "cancelled", "closed", "demoted", "handed_back"})
+_BAD: Final = frozenset(
+    {"declined", "lapsed", "not_reached", "expired", "cancelled", "closed", "demoted", "handed_back"}
+)
 _ASK: Final = frozenset({"offered", "held"})
 _OFFERED: Final = re.compile(r"(\d+) offered, nobody took it")
 _LABELS_MAX: Final = 6
@@ -110,7 +113,7 @@ def of_step(step: Explanation, booking: Booking, speech: PageSpeech) -> dict[str
             if facts.get(name) and facts[name] != NO_REASON
         },
         "code": code,
-        "reason": "unreachable" if code == "lapsed" and facts.get("why") else step.reason,
+        "reason": _telling(facts) or step.reason if code == "changed" else step.reason,
         "then": step.reason,
         "units": ", ".join(facts.get("units", ())),
         "window": speech.span(facts["window_s"]) if "window_s" in facts else "",
@@ -152,6 +155,12 @@ def _code_of(entry: LogEntry) -> tuple[str, str]:
     if kind in ("Declined", "Lapsed"):
         after = {WAITING: "stay", CLOSED: "attempts_used_up"}.get(facts["state"], "leave")
         return code, after
+    if kind == "NotReached":
+        return code, facts["reason"]
+    if kind == "Told" and facts.get("seq") is None:
+        return "reachable", ""
+    if kind == "BookingChanged":
+        return code, _telling(facts)
     if kind == "Claimed" and facts.get("part") is not None:
         return code, "part"
     if kind == "Expired" and facts.get("position") is not None:
@@ -163,6 +172,12 @@ def _code_of(entry: LogEntry) -> tuple[str, str]:
     if kind == "Offered" and facts.get("why"):
         return code, "staff"
     return code, ""
+
+
+def _telling(facts: Mapping[str, Any]) -> str:
+    """Return what a change of details says of who tells the party of offers, if that is all it says."""
+    details = set(facts.get("details", ()))
+    return next((it for it in ("told_by_staff", "told_by_channels") if details == {it}), "")
 
 
 def _window(facts: Mapping[str, Any], speech: PageSpeech) -> str:

@@ -17,6 +17,7 @@ from holdfast.core.model import (
     HELD,
     KEEPS_PLACE,
     OFFERED,
+    STRANGERS,
     WAITING,
     Booking,
     Instant,
@@ -27,6 +28,7 @@ from holdfast.core.model import (
 )
 from holdfast.core.obey import must_be_claimed, settle, signup_ends
 from holdfast.core.openings import handed_back, seats_aside, take_aside
+from holdfast.core.policy import Policy
 from holdfast.core.reference import reference
 from holdfast.core.refusals import Refusal, already_waiting, invalid, is_whole, not_enough_room, unknown
 from holdfast.core.room import (
@@ -94,8 +96,9 @@ def _quota_for(view: View, command: c.Book) -> Quota | Refusal:
 
 def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
     quantity, if_full, wants, policy = command.quantity, command.if_full, command.wants, view.pool.policy
-    if not is_whole(quantity, policy.quantity_max):
-        return invalid("quantity", f"quantity must be a whole number from 1 to {policy.quantity_max}.")
+    most = quantity_max(policy, command.door)
+    if not is_whole(quantity, most):
+        return invalid("quantity", f"quantity must be a whole number from 1 to {most}.")
     if if_full not in (None, "refuse", "wait"):
         return invalid("if_full", "if_full must be refuse or wait.")
     if if_full == "wait" and policy.promotion is None:
@@ -114,6 +117,12 @@ def _wrong_request(view: View, command: c.Book, quota: Quota) -> Refusal | None:
         if view.units[label].quota != quota.key:
             return invalid("units", f"The unit {label!r} is not in the quota {quota.key!r}.")
     return None
+
+
+def quantity_max(policy: Policy, door: str) -> int:
+    """Return how many seats one booking may be for that is asked by this door."""
+    most = policy.quantity_max
+    return min(most, policy.party_quantity_max) if door in STRANGERS else most
 
 
 def _wrong_wants(wants: Wants, quota: Quota) -> Refusal | None:
@@ -245,6 +254,7 @@ def _hold(work: Work, command: c.Book, quota: Quota, units: tuple[str, ...]) -> 
         command.price or view.pool.price,
         None if confirmed else work.now + view.pool.policy.hold_window,
         confirmed,
+        command.door,
     )
     work.emit(event, command.party)
     if confirmed:
@@ -269,6 +279,7 @@ def _join(work: Work, command: c.Book, quota: Quota) -> Done:
         command.price,
         signup_ends(policy, work.now + policy.hold_window, confirmed=command.confirmed),
         command.confirmed,
+        command.door,
     )
     work.emit(event, command.party)
     work.tell("joined", number, position=event.position, expires_at=event.expires_at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.core.model import Answers, Length, Party, Pool, Price, Wants
+from holdfast.core.model import DEAD_CONTACT, LIBRARY, Answers, Length, Party, Pool, Price, Wants
 
 
 def is_staff(by: str) -> bool:
@@ -57,7 +57,8 @@ class Book(NamedTuple):
     """Ask for a quantity: held when there is room and nobody waits for it, else a place in line.
 
     `opening` lets staff give a handed-back opening to someone, who may be in line for just that quantity.
-    `confirmed` skips the hold (staff), also of who has to wait first.
+    `confirmed` skips the hold (staff), also of who has to wait first. `door` is the one that it is asked by,
+    one of DOORS: a stranger may ask for less than staff.
     """
 
     party: Party
@@ -70,13 +71,18 @@ class Book(NamedTuple):
     opening: int | None = None
     confirmed: bool = False
     by: str = "party"
+    door: str = LIBRARY
 
 
 class Confirm(NamedTuple):
-    """Make a held booking final; or, where the policy lets one, confirm a signup still in line."""
+    """Make a held booking final; or, where the policy lets one, confirm a signup still in line.
+
+    Where staff confirm, it must not come by the door of a stranger.
+    """
 
     booking: int
     by: str = "party"
+    door: str = LIBRARY
 
 
 class Cancel(NamedTuple):
@@ -113,16 +119,46 @@ class Decline(NamedTuple):
 
 
 class Unreachable(NamedTuple):
-    """The message that brought an offer can never arrive: the seat must not wait for an answer to it."""
+    """No channel can carry an offer to its party: the seat must not wait for an answer to it.
+
+    `reason` is one of UNREACHABLE; `why` is what the channel said.
+    """
 
     booking: int
     seq: int
+    reason: str = DEAD_CONTACT
     why: str = ""
     by: str = "outbox"
 
 
+class NoteTold(NamedTuple):
+    """A channel has taken a letter to the party of a booking; `seq` if it brings an offer."""
+
+    booking: int
+    seq: int | None = None
+    by: str = "outbox"
+
+
+class NoteDelayed(NamedTuple):
+    """No channel would take the letter about an offer for now; it is tried until the offer ends."""
+
+    booking: int
+    seq: int
+    by: str = "outbox"
+
+
+class NoteReachable(NamedTuple):
+    """There is a channel now that could carry an offer to a party that could not be reached."""
+
+    booking: int
+    by: str = "outbox"
+
+
 class ChangeBooking(NamedTuple):
-    """Change what a party says of itself; what is None stays. No seat and no place depends on it."""
+    """Change what a party says of itself; what is None stays. No seat and no place depends on it.
+
+    `told_by_staff` is for staff alone: they tell this party of offers themselves, or no longer do.
+    """
 
     booking: int
     name: str | None = None
@@ -130,6 +166,7 @@ class ChangeBooking(NamedTuple):
     locale: str | None = None
     answers: Answers | None = None
     by: str = "party"
+    told_by_staff: bool | None = None
 
 
 class GiveOffer(NamedTuple):
@@ -181,6 +218,7 @@ class Tick(NamedTuple):
 
 
 OfPool = CreatePool | ChangePool | AddUnits | CloseUnit | Fill | Tick
-OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | Unreachable | ChangeBooking
+OfBooking = Book | Confirm | Cancel | Extend | Claim | Decline | ChangeBooking
+OfOutbox = Unreachable | NoteTold | NoteDelayed | NoteReachable
 OfStaff = GiveOffer | Move | PutBack | Resolve
-Command = OfPool | OfBooking | OfStaff
+Command = OfPool | OfBooking | OfOutbox | OfStaff

@@ -18,7 +18,7 @@ from holdfast.core import obey, pools, staff
 from holdfast.core.book import book
 from holdfast.core.fill import fill
 from holdfast.core.line import position_of
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant, Offer
+from holdfast.core.model import CHANNEL_DOWN, CONFIRMED, HELD, OFFERED, WAITING, Booking, Instant, Offer
 from holdfast.core.openings import end_openings
 from holdfast.core.put_back import put_back
 from holdfast.core.refusals import Refusal, unknown
@@ -75,7 +75,9 @@ def expire(work: Work) -> None:
         if at > now:
             view.wake(at)
     for _, _, booking in sorted(late for late in timed if late[0] <= now):
-        if booking.state == OFFERED:
+        if booking.state == OFFERED and obey.was_never_told(view, booking):
+            obey.end_untold(work, booking, CHANNEL_DOWN, by="clock")
+        elif booking.state == OFFERED:
             obey.end_offer(work, booking, lapsed=True)
         else:
             work.emit(e.Expired(now, booking.number, position_of(view, booking)), by="clock")
@@ -157,6 +159,9 @@ _OBEY: Final[Mapping[type[c.Command], Rule]] = {
     c.Claim: _of_offer(obey.claim),
     c.Decline: _of_booking(obey.decline),
     c.Unreachable: _of_offer(obey.unreachable),
+    c.NoteTold: _of_booking(obey.note_told),
+    c.NoteDelayed: _of_offer(obey.note_delayed),
+    c.NoteReachable: _of_booking(obey.note_reachable),
     c.ChangeBooking: _of_booking(obey.change_booking),
     c.ChangePool: pools.change_pool,
     c.AddUnits: pools.add_units,

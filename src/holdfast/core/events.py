@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from holdfast.core.model import Instant, Pool, Price, Wants
+from holdfast.core.model import LIBRARY, Instant, Pool, Price, Wants
 
 # Who was passed over when room was given, each with the reason: see search. A whole group is named once, and
 # those of its members are meant who stand before the place of the one that was served.
@@ -78,6 +78,7 @@ class Joined(_Begun):
     asked_price: Price | None
     expires_at: Instant | None
     confirmed: bool = False
+    door: str = LIBRARY
 
 
 @dataclass(slots=True)
@@ -90,6 +91,7 @@ class Held(_Begun):
     price: Price | None
     expires_at: Instant | None
     confirmed: bool = False
+    door: str = LIBRARY
 
 
 @dataclass(slots=True)
@@ -158,14 +160,48 @@ class Declined(_OfferOver):
 
 @dataclass(slots=True)
 class Lapsed(_OfferOver):
-    """An offer ended without an answer: its window did, or nobody could be reached (`why`)."""
+    """An offer ended without an answer: its window did."""
 
-    why: str = ""
+
+@dataclass(slots=True)
+class NotReached(_OfBooking):
+    """An offer ended because nobody could be told of it; `reason` is one of UNREACHABLE.
+
+    It counts neither as an attempt nor as a turn: `round` is the booking's from now on.
+    """
+
+    seq: int
+    reason: str
+    round: int
+
+
+@dataclass(slots=True)
+class Told(_OfBooking):
+    """A channel has taken a letter to the party: the one about this offer, if `seq` names it."""
+
+    seq: int | None = None
+
+
+@dataclass(slots=True)
+class Delayed(_OfBooking):
+    """No channel would take the letter about an offer for now."""
+
+    seq: int
+
+
+@dataclass(slots=True)
+class Reachable(_OfBooking):
+    """There is a way again to tell a party of offers."""
 
 
 @dataclass(slots=True)
 class Confirmed(_OfBooking):
     """A hold became final; or a signup still in line was confirmed and keeps its place."""
+
+
+@dataclass(slots=True)
+class Completed(_OfBooking):
+    """A signup in line has said all that it is asked for; staff confirm it once it has room."""
 
 
 @dataclass(slots=True)
@@ -314,10 +350,20 @@ class Erased(_Fact):
 
 
 OfPool = PoolCreated | PoolChanged | UnitsAdded | UnitClosed | Respread | RoundStarted | Erased
-OfOffer = Offered | Claimed | Declined | Lapsed
+OfOffer = Offered | Claimed | Declined | Lapsed | NotReached | Told | Delayed | Reachable
 Ended = Expired | Cancelled | Closed
 OfBooking = (
-    Joined | Held | Promoted | Confirmed | Extended | BookingChanged | Ended | Moved | PutBack | Demoted
+    Joined
+    | Held
+    | Promoted
+    | Confirmed
+    | Completed
+    | Extended
+    | BookingChanged
+    | Ended
+    | Moved
+    | PutBack
+    | Demoted
 )
 OfOpening = OpeningStarted | OpeningReduced | OpeningEnded | HandedBack
 Event = OfPool | OfBooking | OfOffer | OfOpening

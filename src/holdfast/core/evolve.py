@@ -13,14 +13,18 @@ from typing import Any, Final
 
 from holdfast.core import events as e
 from holdfast.core.model import (
+    BY_STAFF,
     CANCELLED,
     CLOSED,
     CONFIRMED,
+    DELAYED,
     ENDED,
     EXPIRED,
     HELD,
     LIVE,
     OFFERED,
+    TOLD,
+    UNREACHABLE,
     WAITING,
     Answers,
     Booking,
@@ -58,8 +62,8 @@ def _joined(view: View, event: e.Joined, party: Party | None) -> None:
     asked = (event.booking, event.reference, who, event.quota, event.quantity, WAITING)
     wishes = {"wants": event.wants, "asked_price": event.asked_price, "expires_at": event.expires_at}
     made = Booking(*asked, event.place, event.arrival, event.priority, **wishes)  # type: ignore[arg-type]
-    confirmed_at = event.at if event.confirmed else None
-    view.put_booking(made._replace(confirmed_at=confirmed_at, created_at=event.at, updated_at=event.at))
+    begun: dict[str, Any] = {"created_at": event.at, "updated_at": event.at, "door": event.door}
+    view.put_booking(made._replace(confirmed_at=event.at if event.confirmed else None, **begun))
 
 
 def _held(view: View, event: e.Held, party: Party | None) -> None:
@@ -91,6 +95,8 @@ def _held(view: View, event: e.Held, party: Party | None) -> None:
         event.at,
         None,
         {},
+        event.door,
+        "",
     )
     # The same as Booking(*fields), which is a function of Python's and costs as much as all the rest.
     view.put_booking(tuple.__new__(Booking, fields))
@@ -138,6 +144,7 @@ def _offered(view: View, event: e.Offered) -> None:
         offer_quantity=event.quantity,
         attempts=view.bookings[event.booking].attempts + 1,
         offered_at=event.at,
+        reach=_reach_of_offer(view.bookings[event.booking], event),
     )
     offer = Offer(
         event.booking, event.seq, event.openings, event.quantity, event.units, event.at, event.expires_at
@@ -147,6 +154,11 @@ def _offered(view: View, event: e.Offered) -> None:
         opening = view.openings[number]
         view.put_opening(opening._replace(tries=opening.tries + 1))
         view.put(view.tried, (number, event.booking), True)
+
+
+def _reach_of_offer(booking: Booking, event: e.Offered) -> str:
+    """Say who tells the party: staff do who offer it a seat although the channels could not reach it."""
+    return BY_STAFF if event.why and booking.reach in UNREACHABLE else booking.reach
 
 
 def _claimed(view: View, event: e.Claimed) -> None:
@@ -189,6 +201,30 @@ def _offer_over(view: View, event: e.Declined | e.Lapsed, outcome: str) -> None:
     _change(view, event, **_NO_OFFER, **_given(event, "state", "place", "arrival"))
 
 
+def _not_reached(view: View, event: e.NotReached) -> None:
+    """Take the offer back as if it had never been made: neither booking nor openings remember a try."""
+    booking = view.bookings[event.booking]
+    for number in view.offers[booking.number, event.seq].openings:
+        opening = view.openings.get(number)
+        if opening is not None and opening.state in LIVE:
+            view.put_opening(opening._replace(tries=opening.tries - 1))
+            view.put(view.tried, (number, booking.number), False)
+    _answer_offer(view, event, "unreachable")
+    waits = {"state": WAITING, "attempts": booking.attempts - 1, "offered_at": None}
+    _change(view, event, **_NO_OFFER, **waits, round=event.round, reach=event.reason)
+
+
+def _told(view: View, event: e.Told) -> None:
+    if event.seq is not None:
+        _note_told(view, event.booking, event.seq, TOLD)
+    if view.bookings[event.booking].reach in UNREACHABLE:
+        _change(view, event, reach="")
+
+
+def _note_told(view: View, number: int, seq: int, told: str) -> None:
+    view.put(view.offers, (number, seq), view.offers[number, seq]._replace(told=told))
+
+
 def _confirmed(view: View, event: e.Confirmed) -> None:
     # Who confirms in line goes on waiting.
     state = WAITING if view.bookings[event.booking].state == WAITING else CONFIRMED
@@ -198,7 +234,11 @@ def _confirmed(view: View, event: e.Confirmed) -> None:
 def _booking_changed(
     view: View, event: e.BookingChanged, party: Party | None, answers: Answers | None
 ) -> None:
-    given = {"party": party, "answers": answers}
+    given: dict[str, Any] = {"party": party, "answers": answers}
+    if "told_by_staff" in event.details:
+        given["reach"] = BY_STAFF
+    elif "told_by_channels" in event.details or "contacts" in event.details:
+        given["reach"] = ""
     _change(view, event, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -317,7 +357,12 @@ _EVOLVE: Final[Mapping[type[e.Event], Callable[[View, Any], None]]] = {
     e.Claimed: _claimed,
     e.Declined: partial(_offer_over, outcome="declined"),
     e.Lapsed: partial(_offer_over, outcome="lapsed"),
+    e.NotReached: _not_reached,
+    e.Told: _told,
+    e.Delayed: lambda view, event: _note_told(view, event.booking, event.seq, DELAYED),
+    e.Reachable: lambda view, event: _change(view, event, reach=""),
     e.Confirmed: _confirmed,
+    e.Completed: lambda view, event: _change(view, event, expires_at=None),
     e.Extended: lambda view, event: _change(view, event, expires_at=event.expires_at),
     e.Expired: partial(_ended, state=EXPIRED),
     e.Cancelled: partial(_ended, state=CANCELLED),

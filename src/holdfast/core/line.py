@@ -20,7 +20,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.core.conditions import matches
-from holdfast.core.model import KEEPS_PLACE, WAITING, Booking, Group, Party
+from holdfast.core.model import (
+    KEEPS_PLACE,
+    NOT_REACHED,
+    UNREACHABLE,
+    WAITING,
+    Booking,
+    Group,
+    Party,
+)
 from holdfast.core.policy import PRIORITY_MAX, Policy
 from holdfast.core.view import HIGHEST, Need, View
 
@@ -143,4 +151,6 @@ def _stands(view: View, group: Group, place: int, number: int) -> bool:
     if booking is None or booking.state != WAITING or booking.place != place:
         return False
     # The quota and the wants of a booking never change.
-    return booking.quantity == group.quantity and booking.round == group.round
+    not_reached = group.wants.startswith(NOT_REACHED)
+    same = booking.quantity == group.quantity and booking.round == group.round
+    return same and (booking.reach in UNREACHABLE) is not_reached

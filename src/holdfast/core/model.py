@@ -42,8 +42,34 @@ ENDED: Final = frozenset({DECLINED, EXPIRED, CANCELLED, CLOSED})
 GOING_ON: Final = ("open", "freed")
 LIVE: Final = (*GOING_ON, "handed_back")
 
+# The doors that a booking may come by. Whoever comes by a page or with a public key is not staff.
+PAGE: Final = "page"
+PUBLIC_KEY: Final = "public_key"
+LIBRARY: Final = "library"
+SECRET_KEY: Final = "secret_key"  # noqa: S105
+CONSOLE: Final = "console"
+CSV: Final = "csv"
+DOORS: Final = (LIBRARY, SECRET_KEY, PUBLIC_KEY, PAGE, CONSOLE, CSV)
+STRANGERS: Final = frozenset({PAGE, PUBLIC_KEY})
+
+# Who tells a party of an offer, if not the channels by themselves: staff do; or nobody can, and why.
+BY_STAFF: Final = "staff"
+NO_CHANNEL: Final = "no_channel"
+NO_CONTACT: Final = "no_contact"
+DEAD_CONTACT: Final = "dead_contact"
+CHANNEL_DOWN: Final = "channel_down"
+UNREACHABLE: Final = frozenset({NO_CHANNEL, NO_CONTACT, DEAD_CONTACT, CHANNEL_DOWN})
+
+# How far the letter about a live offer has come: a channel has failed for now, or has taken it.
+DELAYED: Final = "delayed"
+TOLD: Final = "told"
+
 # How the id begins that stands in the place of a person who was forgotten.
 ERASED: Final = "erased-"
+
+
+# How the line key of a booking begins that nobody can tell of an offer.
+NOT_REACHED: Final = "unreachable "
 
 
 @dataclass(slots=True)
@@ -67,6 +93,13 @@ class Price:
 
     amount: int
     currency: str
+
+
+def confirmed_by_staff(confirm_by: str | None, price: Price | None) -> bool:
+    """Return True if staff make a booking at this price final; where a policy leaves it open, if it costs."""
+    if confirm_by is not None:
+        return confirm_by == "staff"
+    return price is not None and price.amount > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +189,8 @@ class Booking(NamedTuple):
 
     `number` counts the pool's bookings from 1. `arrival` is given under the pool's lock; `place` is
     the sort key of the line made of priority and arrival. `position` is the last one held in line.
+    `door` is the one that it came by. `reach` is empty where the channels tell its party; else it says that
+    staff do, or why nobody can (see UNREACHABLE).
     """
 
     number: int
@@ -184,6 +219,14 @@ class Booking(NamedTuple):
     updated_at: Instant = 0
     split_from: int | None = None
     answers: Mapping[str, Any] = {}
+    door: str = LIBRARY
+    reach: str = ""
+
+    @property
+    def line_key(self) -> str:
+        """What sets it apart in its line: what it wants, and whether offers have to pass it over."""
+        wants = self.wants.key if self.wants is not None else ""
+        return f"{NOT_REACHED}{wants}" if self.reach in UNREACHABLE else wants
 
 
 class Ending(NamedTuple):
@@ -199,8 +242,9 @@ class Ending(NamedTuple):
 class Offer(NamedTuple):
     """One try at giving room to a waiting booking, named by (booking, seq).
 
-    `outcome` None is live; else claimed, declined, lapsed, or withdrawn: the booking or its room was gone.
-    `part` is the booking that an offer accepted in part went to.
+    `outcome` None is live; else claimed, declined, lapsed, withdrawn (the booking or its room was gone) or
+    unreachable (nobody could be told of it). `part` is the booking that an offer accepted in part went to.
+    `told` is empty until a channel has tried to tell the party: then delayed, or told.
     """
 
     booking: int
@@ -213,6 +257,7 @@ class Offer(NamedTuple):
     outcome: str | None = None
     answered_at: Instant | None = None
     part: int | None = None
+    told: str = ""
 
 
 class Opening(NamedTuple):
@@ -248,7 +293,10 @@ class Tally(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Waiting bookings that fit the same room: one check of its first member speaks for all."""
+    """Waiting bookings that fit the same room: one check of its first member speaks for all.
+
+    `wants` is the `line_key` of its members.
+    """
 
     quota: str
     quantity: int

@@ -7,26 +7,35 @@ there is such a booking, and such an offer, has been seen to by `decide`.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from holdfast.core import commands as c
 from holdfast.core import events as e
 from holdfast.core import line
 from holdfast.core.answers import wrong_answer
 from holdfast.core.model import (
+    BY_STAFF,
     CANCELLED,
     CLOSED,
     CONFIRMED,
     DECLINED,
+    DELAYED,
     EXPIRED,
     GOING_ON,
     HAS_SEATS,
     HELD,
     IN_PLAY,
     OFFERED,
+    PAGE,
+    STRANGERS,
+    TOLD,
+    UNREACHABLE,
     WAITING,
     Booking,
     Instant,
     Offer,
+    Pool,
+    confirmed_by_staff,
 )
 from holdfast.core.policy import LENGTH_MAX, Policy
 from holdfast.core.reference import reference
@@ -37,19 +46,43 @@ from holdfast.core.work import Done, Work
 
 
 def confirm(work: Work, command: c.Confirm, booking: Booking) -> Done | Refusal:
-    """Refusals, in order: hold_expired, not_possible. Confirming twice is one yes, said twice."""
+    """Refusals, in order: hold_expired, not_possible, not_yours_to_confirm.
+
+    Confirming twice is one yes, said twice. Where staff confirm, a party in line completes its sign-up so.
+    """
+    completes = command.door in STRANGERS and staff_confirm(work.view.pool, booking)
     if booking.state == CONFIRMED:
         return Done(booking.number, repeated=True)
     if booking.state == EXPIRED:
         return hold_expired()
     if booking.state == WAITING and _may_confirm_in_line(work.view, booking):
-        if booking.confirmed_at is not None:
+        if booking.confirmed_at is not None or (completes and booking.expires_at is None):
             return Done(booking.number, repeated=True)
     elif booking.state == OFFERED:
         return must_be_claimed(booking.number)
     elif booking.state != HELD:
         return not_possible(booking.number, booking.state, "cannot be confirmed")
-    return settle(work, booking)
+    elif completes:
+        return not_yours_to_confirm(booking)
+    return _complete(work, booking) if completes else settle(work, booking)
+
+
+def staff_confirm(pool: Pool, booking: Booking) -> bool:
+    """Return True if only staff may make this booking final.
+
+    What it costs is the price that was locked when it got room, or that it would get room at.
+    """
+    return confirmed_by_staff(pool.policy.confirm_by, booking.price or booking.asked_price or pool.price)
+
+
+def not_yours_to_confirm(booking: Booking) -> Refusal:
+    """Refuse a party that confirms where staff do; the facts say what is to be paid, and until when."""
+    facts: dict[str, Any] = {"booking": booking.number, "expires_at": booking.expires_at}
+    price = booking.price
+    if price is None or not price.amount:
+        return Refusal("not_yours_to_confirm", "Staff confirm this booking.", None, facts)
+    facts["total"] = {"amount": price.amount * booking.quantity, "currency": price.currency}
+    return Refusal("not_yours_to_confirm", "Staff confirm this booking once it is paid.", None, facts)
 
 
 def must_be_claimed(number: int) -> Refusal:
@@ -60,6 +93,13 @@ def settle(work: Work, booking: Booking) -> Done:
     """A hold is final; who waits keeps its place, and needs no hold when it gets room."""
     work.emit(e.Confirmed(work.now, booking.number))
     work.tell("confirmed", booking.number, waiting=booking.state == WAITING)
+    return Done(booking.number)
+
+
+def _complete(work: Work, booking: Booking) -> Done:
+    """Keep the place of a signup whose party has done its part. Staff confirm it once it has room."""
+    work.emit(e.Completed(work.now, booking.number))
+    work.tell("confirmed", booking.number, waiting=True)
     return Done(booking.number)
 
 
@@ -134,7 +174,8 @@ def claim(work: Work, command: c.Claim, booking: Booking, offer: Offer) -> Done 
     if quantity < offer.quantity and policy.partial != "give_less":
         return invalid("quantity", f"This offer is for all {offer.quantity} or nothing.")
     # Who has confirmed has done so, whatever others have still to do.
-    state = policy.claim_to if booking.confirmed_at is None else CONFIRMED
+    claim_to = HELD if staff_confirm(view.pool, booking) else policy.claim_to
+    state = claim_to if booking.confirmed_at is None else CONFIRMED
     ends = work.now + policy.hold_window if state == HELD else None
     taken = (quantity, state, ends, booking.units[:quantity])
     got = booking.number
@@ -177,17 +218,11 @@ def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
     return Done(booking.number)
 
 
-def unreachable(work: Work, command: c.Unreachable, booking: Booking, offer: Offer) -> Done | Refusal:
-    """An offer that nobody will hear of lapses at once, and staff are told.
-
-    An offer that has been answered meanwhile stays as it is: so doing it twice is doing it once.
-    """
-    if offer.outcome is not None:
+def unreachable(work: Work, command: c.Unreachable, booking: Booking, offer: Offer) -> Done:
+    """End an offer that no channel can carry. One that is over, or told by staff, is left alone."""
+    if offer.outcome is not None or offer.told == TOLD or booking.reach == BY_STAFF:
         return Done(booking.number, repeated=True)
-    end_offer(work, booking, lapsed=True, why="unreachable")
-    work.tell_staff(
-        "unreachable", reference=booking.reference, quota=booking.quota, seq=command.seq, why=command.why
-    )
+    end_untold(work, booking, command.reason, command.why)
     return Done(booking.number)
 
 
@@ -202,6 +237,8 @@ def change_booking(work: Work, command: c.ChangeBooking, booking: Booking) -> Do
     details = tuple(changed)
     if command.answers not in (None, booking.answers):
         details += ("answers",)
+    if command.told_by_staff is not None and command.told_by_staff != (booking.reach == BY_STAFF):
+        details += ("told_by_staff",) if command.told_by_staff else ("told_by_channels",)
     if not details:
         return Done(booking.number, repeated=True)
     # What it was told when it joined had nowhere to go, and so had the link to its booking.
@@ -214,7 +251,54 @@ def change_booking(work: Work, command: c.ChangeBooking, booking: Booking) -> Do
     return Done(booking.number)
 
 
-def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> None:
+def note_told(work: Work, command: c.NoteTold, booking: Booking) -> Done:
+    """Note that a letter was handed over: an offer counts from then on, and its party can be reached."""
+    offer = work.view.offers.get((booking.number, command.seq or 0))
+    seq = command.seq if offer is not None and offer.outcome is None and offer.told != TOLD else None
+    if seq is None and (booking.reach not in UNREACHABLE or booking.state not in IN_PLAY):
+        return Done(booking.number, repeated=True)
+    work.emit(e.Told(work.now, booking.number, seq))
+    return Done(booking.number)
+
+
+def note_delayed(work: Work, command: c.NoteDelayed, booking: Booking, offer: Offer) -> Done:
+    """Note that an offer is not told yet, so that it does not lapse unless it is."""
+    if offer.outcome is not None or offer.told or booking.reach == BY_STAFF:
+        return Done(booking.number, repeated=True)
+    work.emit(e.Delayed(work.now, booking.number, command.seq))
+    return Done(booking.number)
+
+
+def note_reachable(work: Work, command: c.NoteReachable, booking: Booking) -> Done:
+    """Let a party be asked again that could not be reached."""
+    if booking.reach not in UNREACHABLE or booking.state not in IN_PLAY:
+        return Done(booking.number, repeated=True)
+    work.emit(e.Reachable(work.now, booking.number))
+    return Done(booking.number)
+
+
+def was_never_told(view: View, booking: Booking) -> bool:
+    """Return True if the live offer of a booking reached nobody: a channel failed, or none was tried.
+
+    Who came by a page has only the channels to hear from. All others were let in by somebody who tells them.
+    """
+    told = view.offers[booking.number, booking.offer_seq].told
+    if booking.reach == BY_STAFF or told == TOLD:
+        return False
+    return told == DELAYED or booking.door == PAGE
+
+
+def end_untold(work: Work, booking: Booking, reason: str, why: str = "", by: str | None = None) -> None:
+    """End an offer that reached nobody: it costs nothing, and staff hear whom to call or what to set."""
+    round_ = work.view.tallies[booking.quota].round - 1 if booking.attempts > 1 else 0
+    seq = booking.offer_seq
+    event = e.NotReached(work.now, booking.number, seq, reason, min(booking.round, round_))
+    work.emit(event, by=by)
+    facts = {"reference": booking.reference, "quota": booking.quota, "seq": seq}
+    work.tell_staff("unreachable", **facts, reason=reason, why=why)
+
+
+def end_offer(work: Work, booking: Booking, *, lapsed: bool) -> None:
     """An offer was declined or ended without an answer: the policy says what becomes of the booking."""
     view, policy = work.view, work.view.pool.policy
     after = policy.after_lapse if lapsed else policy.after_decline
@@ -228,11 +312,11 @@ def end_offer(work: Work, booking: Booking, *, lapsed: bool, why: str = "") -> N
         arrival = view.arrivals + 1
         place = line.place_anew(booking, arrival)
     ended = (work.now, booking.number, booking.offer_seq, state, place, arrival)
-    event = e.Lapsed(*ended, why) if lapsed else e.Declined(*ended)
-    work.emit(event, by="clock" if lapsed and not why else None)
+    event = e.Lapsed(*ended) if lapsed else e.Declined(*ended)
+    work.emit(event, by="clock" if lapsed else None)
     if state == CLOSED:
         work.tell("attempts_used_up", booking.number)
-    elif lapsed and not why:
+    elif lapsed:
         stays = state == WAITING
         work.tell("lapsed", booking.number, was=OFFERED, still_waiting=stays, units=list(booking.units))
 
@@ -249,10 +333,11 @@ def answered(view: View, offer: Offer, booking: Booking, now: Instant) -> Refusa
         return Refusal("offer_taken", "Sorry, this was just filled.", None, facts)
     if offer.outcome == "lapsed":
         return Refusal("offer_expired", "The time to accept this offer has ended.", None, facts)
-    if offer.outcome == "withdrawn" and why is not None:
+    taken_back = offer.outcome in ("withdrawn", "unreachable")
+    if taken_back and why is not None:
         has = "has started" if why == "started" else f"is {why}"
         return Refusal("pool_closed", f"{pool.name} {has}.", None, facts)
-    if offer.outcome == "withdrawn" and booking.state != CANCELLED:
+    if taken_back and booking.state != CANCELLED:
         return Refusal("offer_withdrawn", "This is no longer available.", None, facts)
     return Refusal("offer_answered", "This offer has already been answered.", None, facts)
 

@@ -61,6 +61,8 @@ class Policy:
     hold_lifetime_max: int = _length(60 * _MINUTE)  # how long, with all that its party adds to it
     holds_per_party_max: int | None = _limit(1)  # how many live holds a party may have
     quantity_max: int = _count(100)  # how many seats one booking may be for
+    party_quantity_max: int = _count(10)  # the same for who asks without staff: by a page, with a public key
+    confirm_by: str | None = _choice(None, "party", "staff")  # who makes it final; null: staff if it costs
     confirm_while_waiting: bool = _flag()  # a signup is confirmed in line, within hold_window
     promotion: str | None = _choice(None, "auto", "offer")  # how freed room reaches the line
     offer_window: int | None = _length(None)  # how long an offer can be answered
@@ -92,6 +94,8 @@ class Policy:
 
 _OFFERS: Final[dict[str, Any]] = {
     "if_full": "wait",
+    "party_quantity_max": 1,
+    "confirm_by": "party",
     "promotion": "offer",
     "offer_window": 24 * _HOUR,
     "turns": "opening",
@@ -105,12 +109,15 @@ PRESETS: Final[Mapping[str, Policy]] = {
         if_full="wait",
         hold_window=30 * _MINUTE,
         hold_lifetime_max=30 * _MINUTE,
+        party_quantity_max=1,
+        confirm_by="party",
         confirm_while_waiting=True,
         promotion="auto",
     ),
     "class_waitlist": Policy(
         **_OFFERS
         | {
+            "party_quantity_max": 4,
             "turns": "round",
             "offers_live_max": 1,
             "attempts_max": 3,
@@ -156,6 +163,14 @@ def make(preset: str | None, changes: Mapping[str, Any]) -> Policy | Refusal:
         # Who says how a line is served wants one.
         changes = {**changes, "if_full": "wait"}
     return changed(base, changes)
+
+
+def has_page(preset: str | None) -> bool:
+    """Return True if a pool made by this preset has a public page, unless it is said otherwise.
+
+    `checkout`, the preset of who names none, is for a shop, which has pages of its own and takes the money.
+    """
+    return preset not in (None, "checkout")
 
 
 def amended(base: Policy, changes: Mapping[str, Any]) -> Policy | Refusal:

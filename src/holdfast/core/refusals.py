@@ -25,6 +25,7 @@ CODES: Final[Mapping[str, int]] = {
     "already_waiting": 409,
     "hold_expired": 410,
     "hold_lifetime_used_up": 409,
+    "not_yours_to_confirm": 403,
     "offer_taken": 409,
     "offer_expired": 410,
     "offer_withdrawn": 410,

@@ -4,8 +4,9 @@ Law: everyone who is passed over is passed over for a reason, and the reason is 
 is the first of these:
 
   1. attempts used up: it can never be asked again, whatever comes, so it is closed on the way;
-  2. of its whole group: does not fit; wants another unit; had its turn this round. One speaks for all, and
-     nobody behind it in the group is looked at: so a line of a hundred thousand is never walked;
+  2. of its whole group: cannot be reached; does not fit; wants another unit; had its turn this round. One
+     speaks for all, and nobody behind it in the group is looked at: so a line of a hundred thousand is
+     never walked;
   3. not eligible; had its turn at this opening; sleeps until it is too late to answer; too few units go along
      with this one, which takes the longest to find out;
   4. cooldown, last of all: it alone passes by itself, so only who has nothing else in the way is waited for.
@@ -22,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core import events as e
 from holdfast.core import line
-from holdfast.core.model import Booking, Group, Instant, Opening, Quota, Unit
+from holdfast.core.model import UNREACHABLE, Booking, Group, Instant, Opening, Quota, Unit
 from holdfast.core.openings import opening_of, seats_aside
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import best_available, best_company, free_units, need_all_units, room, suits
@@ -168,6 +169,8 @@ def _best_units(work: Work, quota: Quota, booking: Booking) -> tuple[str, ...]:
 def _unfit(view: View, slot: Slot, booking: Booking) -> str | None:
     """Why nobody of this booking's group can be given the slot; None if they may."""
     policy = view.pool.policy
+    if booking.reach in UNREACHABLE and policy.promotion == "offer":
+        return "unreachable"
     if booking.quantity > slot.room and policy.partial != "give_less":
         return "does_not_fit"
     if slot.unit is not None and not suits(booking.wants, slot.unit):
@@ -275,7 +278,7 @@ def anyone(work: Work, slot: Slot) -> bool:
         return view.pool.policy.hand_back and slot.opening is not None and slot.opening.state == "open"
     for group in line.groups(view, slot.quota.key):
         for booking in line.members(view, group):
-            if _unfit(view, slot, booking) in ("does_not_fit", "wants_other"):
+            if _unfit(view, slot, booking) in ("unreachable", "does_not_fit", "wants_other"):
                 break
             if not slot.quota.admits(booking.party) or _was_offered(view, slot.opening, booking):
                 continue

@@ -305,5 +305,4 @@ def _same_place(old: Booking, new: Booking) -> bool:
 
 def group_of(booking: Booking) -> Group:
     """The group of the line that a waiting booking stands in."""
-    wants = booking.wants
-    return Group(booking.quota, booking.quantity, booking.round, wants.key if wants is not None else "")
+    return Group(booking.quota, booking.quantity, booking.round, booking.line_key)

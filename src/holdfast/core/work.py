@@ -52,7 +52,7 @@ class Decision(NamedTuple):
 
 
 # Events after which a booking no longer takes the room it took.
-_RELEASING: Final = (e.Expired, e.Cancelled, e.Closed, e.Declined, e.Lapsed, e.Demoted)
+_RELEASING: Final = (e.Expired, e.Cancelled, e.Closed, e.Declined, e.Lapsed, e.NotReached, e.Demoted)
 
 
 class Work:

@@ -33,7 +33,8 @@ RULES: Final = {
     "pottery": "A class with a waitlist: the next in line has 24 hours to accept, and everyone gets one turn "
     "before anyone gets a second.",
     "algebra": "A course section: honours students stand first, and who says no leaves the line.",
-    "flight-7": "A checkout: a seat and its price are held for 15 minutes. There is no line.",
+    "flight-7": "A checkout: a seat and its price are held for 15 minutes; staff confirm it once it is paid. "
+    "There is no line.",
     "spring-ball": "Two quotas and an open share: who confirms within 30 minutes keeps the place, and the "
     "first in line moves up at once.",
     "salon": "Last-minute chairs: ten minutes to tap the link, then the next; what nobody takes goes back to "

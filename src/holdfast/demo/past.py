@@ -10,7 +10,7 @@ A past is written a line each, so that anyone can read and change it:
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.model import Instant
@@ -128,6 +128,7 @@ class Life:
         elif verb == "dismiss":
             granted(await hf.cancel(booking, why=who.why, by=STAFF))
         else:
+            act: Mapping[str, Callable[[str], Awaitable[Any]]]
             act = {"confirm": hf.confirm, "cancel": hf.cancel, "decline": hf.decline, "extend": hf.extend}
             granted(await act[verb](booking))
 

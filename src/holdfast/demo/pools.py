@@ -107,6 +107,7 @@ def flight(past: Past, time_zone: str) -> None:
         "10d",
         title="Flight 7",
         preset="checkout",
+        page=True,
         quotas=[
             {
                 "key": "economy",

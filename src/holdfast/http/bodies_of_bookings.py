@@ -89,12 +89,16 @@ class PutBackBody(Body, kw_only=True):
 
 
 class BookingChanges(Plain, kw_only=True):
-    """What a party says of itself; what is not said stays."""
+    """What a party says of itself; what is not said stays.
+
+    `told_by_staff` is for staff: they tell this party of offers themselves, or no longer do.
+    """
 
     name: Name | None = None
     contacts: dict[str, Name] | None = None
     locale: Annotated[str, Meta(max_length=35)] | None = None
     answers: dict[str, Any] | None = None
+    told_by_staff: bool | None = None
 
 
 class BookingsQuery(Paging, frozen=True):

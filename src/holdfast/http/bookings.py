@@ -74,6 +74,7 @@ async def create(call: Call) -> Booking | Outcome | Refusal:
         by=by,
         idempotency_key=call.key,
         source=call.service.source_of(call.hf, call.address) if is_public else None,
+        door=call.door,
     )
     return shown(answer, call, made=True)
 
@@ -160,12 +161,15 @@ def _named(call: Call) -> str:
 
 async def change(call: Call) -> Booking | Refusal:
     body: BookingChanges = call.body
+    if body.told_by_staff is not None:
+        call.must_be_staff("told_by_staff")
     answer = await call.hf.change_booking(
         _named(call),
         name=body.name,
         contacts=body.contacts,
         locale=body.locale,
         answers=body.answers,
+        told_by_staff=body.told_by_staff,
         by=call.by(),
         idempotency_key=call.key,
     )
@@ -173,8 +177,8 @@ async def change(call: Call) -> Booking | Refusal:
 
 
 async def confirm(call: Call) -> Booking | Refusal:
-    answer = await call.hf.confirm(_named(call), by=call.by(), idempotency_key=call.key)
-    return shown(answer, call)
+    name, by = _named(call), call.by()
+    return shown(await call.hf.confirm(name, by=by, idempotency_key=call.key, door=call.door), call)
 
 
 async def cancel(call: Call) -> Booking | Refusal:
@@ -330,7 +334,14 @@ OPERATIONS: Final = (
         example={"contacts": {"email": "ann@example.org"}, "answers": {"diet": "vegan"}},
         idempotent=True,
     ),
-    _act("confirm", "Make a held booking final", confirm, Plain, "hold_expired"),
+    _act(
+        "confirm",
+        "Make a held booking final; where staff confirm, with a key of theirs",
+        confirm,
+        Plain,
+        "hold_expired",
+        "not_yours_to_confirm",
+    ),
     _act("cancel", "Give a booking back, or leave the line", cancel, CancelBody),
     _act("extend", "Give a hold more time", extend, ExtendBody, "hold_expired", "hold_lifetime_used_up"),
     _act("decline", "Say no to the live offer of a booking", decline, Plain, "offer_expired"),

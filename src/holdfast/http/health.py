@@ -1,4 +1,4 @@
-"""Is it alive, is it ready: for whoever runs it. No key is needed."""
+"""Is it alive, is it ready, and what does it lack: for whoever runs it. No key is needed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from holdfast import __version__
 from holdfast.errors import HoldfastError
 from holdfast.http.endpoint import respond
 from holdfast.http.visit import Send
+from holdfast.outbox.readiness import warning_of
 
 if TYPE_CHECKING:
     from holdfast.http.service import Service
@@ -19,11 +20,12 @@ _PATIENCE_S: Final = 3.0
 
 
 class Health(msgspec.Struct):
-    """How the service is."""
+    """How the service is. `warnings` name what is missing for its work, though it can serve."""
 
     status: str
     version: str
     detail: str
+    warnings: tuple[str, ...] = ()
 
 
 async def healthz(service: Service, scope: Any, send: Send) -> None:
@@ -48,9 +50,19 @@ async def readyz(service: Service, scope: Any, send: Send) -> None:
     if missing:
         await _say(scope, send, 503, "unavailable", f"Migrations are missing: {', '.join(missing)}.")
     else:
-        await _say(scope, send, 200, "ready", "The database is there, and its schema is current.")
+        detail = "The database is there, and its schema is current."
+        await _say(scope, send, 200, "ready", detail, _warnings(service))
 
 
-async def _say(scope: Any, send: Send, status: int, word: str, detail: str) -> None:
-    body = msgspec.json.encode(Health(word, __version__, detail))
+def _warnings(service: Service) -> tuple[str, ...]:
+    """Say what keeps letters from going out, if this process has to send them."""
+    outbox = service.hf.outbox if service.hf is not None else None
+    warning = warning_of(outbox) if outbox is not None else ""
+    return (f"{warning[:1].upper()}{warning[1:]}.",) if warning else ()
+
+
+async def _say(
+    scope: Any, send: Send, status: int, word: str, detail: str, warnings: tuple[str, ...] = ()
+) -> None:
+    body = msgspec.json.encode(Health(word, __version__, detail, warnings))
     await respond(send, scope["holdfast"], status, body)

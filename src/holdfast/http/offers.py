@@ -19,7 +19,10 @@ from holdfast.shapes import Booking
 
 
 class OfferShape(msgspec.Struct):
-    """An offer as its holder sees it. `outcome` is live, claimed, declined, lapsed or withdrawn."""
+    """An offer as its holder sees it.
+
+    `outcome` is live, claimed, declined, lapsed, withdrawn, or unreachable if nobody could be told of it.
+    """
 
     seq: int
     quantity: int

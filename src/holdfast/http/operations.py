@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NamedTuple, Ty
 import msgspec
 from msgspec import Meta
 
+from holdfast.core.model import PUBLIC_KEY, SECRET_KEY
 from holdfast.core.refusals import Refusal
 from holdfast.http.bodies import BODY_MAX
 from holdfast.http.problems import Problem, of_refusal
@@ -106,6 +107,11 @@ class Call:
     @property
     def is_staff(self) -> bool:
         return self.access.role in STAFFS
+
+    @property
+    def door(self) -> str:
+        """The door that the request comes by: what its key is says whether staff ask."""
+        return PUBLIC_KEY if self.access.role == PUBLIC else SECRET_KEY
 
     @property
     def by_staff(self) -> str:

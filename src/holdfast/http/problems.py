@@ -44,6 +44,7 @@ TITLES: Final[Mapping[str, str]] = {
     "already_waiting": "The party is already in line",
     "hold_expired": "The hold has expired",
     "hold_lifetime_used_up": "The hold cannot be extended any more",
+    "not_yours_to_confirm": "Staff confirm this booking",
     "offer_taken": "Just filled",
     "offer_expired": "The offer has expired",
     "offer_withdrawn": "No longer available",

@@ -18,7 +18,7 @@ from babel.units import format_unit
 
 from holdfast.clock import to_datetime
 from holdfast.core.commands import is_staff
-from holdfast.core.model import Instant, Price
+from holdfast.core.model import Instant, Price, confirmed_by_staff
 from holdfast.messages.languages import language_of
 from holdfast.messages.notice import Notice
 from holdfast.messages.wording import word
@@ -128,6 +128,8 @@ def variables(notice: Notice, speech: Speech, now: Instant) -> dict[str, Any]:
         "by_staff": is_staff(str(facts.get("by", ""))),
         "note": _note(facts, speech),
         "promotion": notice.pool.policy.promotion or "",
+        "yours_once": _yours_once(notice, speech),
+        "reason": facts.get("reason", ""),
         "link": notice.links.get("offer") or notice.links.get("booking", ""),
     }
 
@@ -152,10 +154,22 @@ def _location(notice: Notice) -> str:
 
 def _price(notice: Notice, speech: Speech, quantity: int) -> str:
     """What all of it costs: as was agreed, else as the pool has it."""
+    total = total_of(_agreed(notice), quantity)
+    return "" if total is None else _spaces(speech.price(total))
+
+
+def _yours_once(notice: Notice, speech: Speech) -> str:
+    """What makes final what is held, where staff do; empty where its reader does."""
+    price = _agreed(notice)
+    if not confirmed_by_staff(notice.pool.policy.confirm_by, price):
+        return ""
+    return word(speech.language, "once_paid" if price is not None and price.amount else "once_confirmed")
+
+
+def _agreed(notice: Notice) -> Price | None:
     booking = notice.booking
     agreed = (booking.price or booking.asked_price) if booking is not None else None
-    total = total_of(agreed or notice.pool.price, quantity)
-    return "" if total is None else _spaces(speech.price(total))
+    return agreed or notice.pool.price
 
 
 def _note(facts: Mapping[str, Any], speech: Speech) -> str:

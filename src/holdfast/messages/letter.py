@@ -130,6 +130,7 @@ def _facts(notice: Notice, speech: Speech, values: Mapping[str, Any]) -> list[_F
     """The table under the words: only what is known, and what still matters."""
     language, kind = speech.language, notice.kind
     by = "label_answer_by" if kind == "offer" else "label_confirm_by"
+    by = by if _is_theirs(notice, values) else "label_held_until"
     matters = kind in _CHANGES and not values["late"]
     lost = kind == "demoted" and values["position"] is None
     goes_on = kind in ("confirmed", *_CHANGES) and not lost
@@ -155,9 +156,16 @@ def _actions(notice: Notice, language: str, values: Mapping[str, Any]) -> list[_
             _Action(word(language, "act_claim"), links["offer"], True),
             _Action(word(language, "act_decline"), links["decline"]),
         ]
-    to_confirm = values["until"] and not values["late"] and notice.kind in _CHANGES
+    runs = values["until"] and not values["late"]
+    to_confirm = runs and notice.kind in _CHANGES and _is_theirs(notice, values)
     label = "act_confirm" if to_confirm else "act_booking"
     return [_Action(word(language, label), links["booking"], bool(to_confirm))]
+
+
+def _is_theirs(notice: Notice, values: Mapping[str, Any]) -> bool:
+    """Return True if it is for the reader to act, and not for staff to confirm what is held."""
+    is_in_line = notice.kind in ("offer", "joined") or values["state"] == "waiting"
+    return is_in_line or not values["yours_once"]
 
 
 def _told(facts: Mapping[str, Any]) -> dict[str, Any]:

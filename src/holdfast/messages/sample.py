@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.core.model import Booking, Party, Pool, Quota
+from holdfast.core.model import Booking, Party, Pool, Price, Quota
 from holdfast.core.policy import PRESETS
 from holdfast.messages.notice import Key, Notice, links_of
 from holdfast.messages.wording import KINDS
@@ -15,8 +16,10 @@ _HOUR: Final = 60 * _MINUTE
 _POOL_ID: Final = 0x1F2E3D4C5B6A79
 
 _UNTIL: Final = {"expires_at": NOW + 10 * _MINUTE}
+_PAID: Final = {"confirm_by": "staff", "price": Price(4500, "EUR")}
+_BY_STAFF: Final = {"confirm_by": "staff"}
 
-# Each kind with every case its wording tells apart.
+# Each kind with every case its wording tells apart. `confirm_by` and `price` are those of the pool.
 CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "offer": (
         {"seq": 1, "offered": 1, **_UNTIL},
@@ -29,8 +32,9 @@ CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
         {"state": "held", **_UNTIL},
         {"state": "held", "quantity": 2, "expires_at": NOW + 26 * _HOUR},
         {"state": "confirmed", "quantity": 2, "expires_at": None},
+        {"state": "held", **_UNTIL, **_PAID},
     ),
-    "hold_ending": (_UNTIL, {"quantity": 2, **_UNTIL}),
+    "hold_ending": (_UNTIL, {"quantity": 2, **_UNTIL}, {**_UNTIL, **_PAID}, {**_UNTIL, **_BY_STAFF}),
     "lapsed": (
         {"was": "offered", "still_waiting": True},
         {"was": "offered", "still_waiting": False},
@@ -43,6 +47,7 @@ CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
         {"state": "waiting", "position": 3, "expires_at": None},
         {"state": "waiting", "position": 12, "expires_at": NOW + 30 * _MINUTE},
         {"state": "held", "position": None, **_UNTIL},
+        {"state": "held", "position": None, **_UNTIL, **_PAID},
         {"state": "confirmed", "position": None, "expires_at": None, "units": ["12A"]},
     ),
     "cancelled": (
@@ -52,14 +57,23 @@ CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
         {"why": "pool_closed"},
         {"why": "pool_cancelled"},
     ),
-    "joined": ({"position": 3, "expires_at": None}, {"position": 12, "expires_at": NOW + 30 * _MINUTE}),
+    "joined": (
+        {"position": 3, "expires_at": None},
+        {"position": 12, "expires_at": NOW + 30 * _MINUTE},
+        {"position": 12, "expires_at": NOW + 30 * _MINUTE, **_PAID},
+    ),
     "handed_back": (
         {"opening": 1, "quota": "main", "unit": "2 pm", "note": "10 offered, nobody took it"},
         {"opening": 2, "quota": "main", "unit": None, "note": "1 offered, nobody took it"},
         {"opening": 3, "quota": "main", "unit": None, "note": "nobody in line can use it"},
         {"opening": 4, "quota": "main", "unit": "3 pm", "note": "too late to be offered"},
     ),
-    "unreachable": ({"seq": 1, "why": "550 5.1.1 no such mailbox"},),
+    "unreachable": (
+        {"seq": 1, "reason": "no_contact", "why": "there is no e-mail address and no phone number"},
+        {"seq": 1, "reason": "no_channel", "why": "no mail server is set up: HOLDFAST_SMTP_URL"},
+        {"seq": 1, "reason": "dead_contact", "why": "550 5.1.1 no such mailbox"},
+        {"seq": 1, "reason": "channel_down", "why": "the mail server does not answer"},
+    ),
 }
 
 
@@ -80,12 +94,15 @@ def samples(
     party = Party("ann", name, {"email": "ann@example.org", "phone": "+358 40 123 4567"})
     booking = Booking(7, "K7PM2X", party, "main", 1, "waiting", 7, 7)
     found = []
-    for case, facts in enumerate(CASES[kind]):
+    for case, told in enumerate(CASES[kind]):
+        confirm_by, price = told.get("confirm_by", "party"), told.get("price")
+        there = replace(pool, policy=replace(policy, confirm_by=confirm_by), price=price)
+        facts = {name: value for name, value in told.items() if name not in _PAID}
         to = KINDS[kind]
         known: dict[str, Any] = {"reference": "K7PM2X", "quota": "main", "quantity": 1, "units": []}
         known = facts if kind == "handed_back" else known | facts
         about = None if kind == "handed_back" else booking
         links = links_of(_POOL_ID, booking, known, base_url, "sample") if to == "party" else {}
         key = Key(_POOL_ID, 100 + case, 0)
-        found.append(Notice(key, kind, to, pool, about, known, NOW, pool.starts_at, links))
+        found.append(Notice(key, kind, to, there, about, known, NOW, pool.starts_at, links))
     return found

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from holdfast.addresses import is_loopback
+from holdfast.clock import Clock
 from holdfast.notifiers.apprise import AppriseNotifier
 from holdfast.notifiers.apprise.schemes import allowed_besides
 from holdfast.notifiers.base import Notifier
+from holdfast.notifiers.drawer import Drawer
 from holdfast.notifiers.email import EmailNotifier
 from holdfast.notifiers.email.address import mail_server
 from holdfast.notifiers.log import LogNotifier
@@ -16,6 +20,17 @@ from holdfast.notifiers.webhook.guard import Guard
 
 if TYPE_CHECKING:
     from holdfast.outbox.settings import MessageSettings
+
+
+def notifiers_to_try_out(settings: MessageSettings, clock: Clock) -> dict[str, Notifier]:
+    """Return the same as `notifiers_for`, with a drawer for letters on a machine that is only for trying out.
+
+    That is one where nothing can send, and whose pages are found at a loopback address alone.
+    """
+    found = notifiers_for(settings)
+    if not {"email", "sms"} & set(found) and is_loopback(urlsplit(settings.base_url).hostname or ""):
+        found["email"] = Drawer(clock)
+    return found
 
 
 def notifiers_for(settings: MessageSettings) -> dict[str, Notifier]:

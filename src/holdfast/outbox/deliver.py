@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.model import HELD, Instant
+from holdfast.core.model import CHANNEL_DOWN, DEAD_CONTACT, HELD, Instant
 from holdfast.messages import letter
 from holdfast.messages.attachments import attachments
 from holdfast.messages.context import Speech
@@ -16,9 +16,10 @@ from holdfast.messages.languages import region_of
 from holdfast.messages.letter import Overrides
 from holdfast.messages.notice import Key, Notice, gather
 from holdfast.notifiers.base import Notifier, Outgoing, Permanent, Undelivered
+from holdfast.notifiers.drawer import Drawer
 from holdfast.observe import Observer
 from holdfast.outbox.settings import MessageSettings
-from holdfast.outbox.targets import Target, targets_of
+from holdfast.outbox.targets import Nobody, Target, nobody_to_tell, targets_of
 from holdfast.store.base import Reader, Row
 
 log = logging.getLogger("holdfast")
@@ -44,16 +45,40 @@ class Try(NamedTuple):
     deliveries: list[Delivery]
     # The targets that had been settled by earlier tries, with how.
     before: Mapping[str, str]
+    # Why there is nobody whom a channel could tell.
+    nobody: Nobody | None = None
+    # True if it has become pointless, and is not sent for that.
+    is_dropped: bool = False
 
     @property
-    def nobody_reached(self) -> str:
-        """Why the party cannot be reached at all; nothing if it can or may be yet."""
-        here = [it for it in self.deliveries if it.target.is_the_party]
-        if not here or any(it.state != "dead" for it in here):
-            return ""
-        if any(state != "dead" for name, state in self.before.items() if name in ("email", "sms")):
-            return ""
-        return "; ".join(it.error for it in here)
+    def states(self) -> set[str]:
+        """How it stands with each target, of this try and of those before."""
+        return {it.state for it in self.deliveries} | set(self.before.values())
+
+    @property
+    def carried(self) -> bool:
+        """True if a channel has taken it: to the party itself, or to a program that subscribed to it."""
+        return "sent" in self.states
+
+    @property
+    def reached_party(self) -> bool:
+        """True if a channel has taken it to the very person that it is for."""
+        here = any(it.state == "sent" and it.target.is_the_party for it in self.deliveries)
+        return here or any(self.before.get(name) == "sent" for name in ("email", "sms"))
+
+    @property
+    def delayed(self) -> bool:
+        """True if no channel has taken it, and one may yet."""
+        return "pending" in self.states and not self.carried
+
+    @property
+    def given_up(self) -> Nobody | None:
+        """Say why no channel has taken it, or ever will; None if one has, or may."""
+        if self.nobody is not None or self.is_dropped or self.states != {"dead"}:
+            return self.nobody
+        of_party = [it for it in self.deliveries if it.target.is_the_party]
+        reason = DEAD_CONTACT if of_party or {"email", "sms"} & set(self.before) else CHANNEL_DOWN
+        return Nobody(reason, "; ".join(it.error for it in of_party or self.deliveries))
 
 
 class Deliverer:
@@ -75,8 +100,20 @@ class Deliverer:
         self._one = asyncio.Lock()
 
     @property
-    def reaches_people(self) -> bool:
-        return bool({"email", "sms"} & set(self._notifiers))
+    def channels(self) -> frozenset[str]:
+        """The channels by which people themselves can be told."""
+        return frozenset({"email", "sms"} & set(self._notifiers))
+
+    @property
+    def calls_webhooks(self) -> bool:
+        """True if programs can be told from here."""
+        return "webhook" in self._notifiers
+
+    @property
+    def drawer(self) -> Drawer | None:
+        """Where letters are kept that go nowhere, if that is what becomes of them here."""
+        email = self._notifiers.get("email")
+        return email if isinstance(email, Drawer) else None
 
     async def close(self) -> None:
         """Let go of whatever notifiers keep open."""
@@ -101,8 +138,10 @@ class Deliverer:
             noted = await reader.each("deliveries_of_messages", [key])
             settled = {it[3]: it[4] for it in noted if it[4] != "pending"}
             if _is_moot(notice, now):
-                return Try(key, attempts, notice, [], settled)
+                return Try(key, attempts, notice, [], settled, is_dropped=True)
             found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)
+            if not found and not settled:
+                return await self._tell_nobody(Try(key, attempts, notice, [], settled))
             overrides = {
                 (it[0], it[1], it[2]): it[3] for it in await reader.rows("templates_of", notice.pool.org)
             }
@@ -110,6 +149,14 @@ class Deliverer:
             *(self._tell(notice, it, overrides, now) for it in found if it.name not in settled)
         )
         return Try(key, attempts, notice, told, settled)
+
+    async def _tell_nobody(self, tried: Try) -> Try:
+        """Write a line into the log in place of a letter that no channel can carry to anybody."""
+        notice = tried.notice
+        if (notifier := self._notifiers.get("log")) is not None:
+            with suppress(Undelivered):
+                await notifier.send(Outgoing(notice.key.text, notice.kind, ""))
+        return tried._replace(nobody=nobody_to_tell(notice))
 
     async def _tell(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Delivery:
         loop = asyncio.get_running_loop()
@@ -137,15 +184,11 @@ class Deliverer:
             # Whatever is wrong with this one, the others go on.
             log.exception("message %s could not be sent by %s", notice.key.text, target.notifier)
             return Delivery(target, "pending", _said(error, target))
-        # Nobody was told really, and whoever looks at the message shall see it.
-        return Delivery(target, "sent", "only logged" if target.notifier == "log" else "")
+        return Delivery(target, "sent")
 
     def worded(self, notice: Notice, target: Target, overrides: Overrides, now: Instant) -> Outgoing:
         """The message as this target gets it."""
         made: dict[str, Any] = {"id": notice.key.text, "kind": notice.kind, "address": target.address}
-        if target.notifier == "log":
-            # It tells that somebody would be told, in no words of the message's own.
-            return Outgoing(**made)
         if target.notifier == "webhook":
             body = letter.payload(notice, thin=target.thin)
             return Outgoing(**made, payload=body, secret=target.secret, sent_at=self._real_now())

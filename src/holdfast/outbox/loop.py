@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.clock import real_now
 from holdfast.core import commands as c
@@ -24,10 +24,14 @@ from holdfast.errors import Closing, Unavailable
 from holdfast.messages.notice import Key
 from holdfast.notifiers.base import Notifier
 from holdfast.notifiers.choose import notifiers_for
-from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
-from holdfast.outbox.deliver import Deliverer, Try
+from holdfast.notifiers.drawer import Drawer
+from holdfast.outbox.deliver import Deliverer
+from holdfast.outbox.fate import Fate, fate_of, fate_of_failure, news_of
+from holdfast.outbox.readiness import warning_of
 from holdfast.outbox.remembering import Remembering
 from holdfast.outbox.settings import MessageSettings
+from holdfast.outbox.targets import carries, contacts_carried
+from holdfast.store import rows
 from holdfast.store.base import Reader, Row, Transaction
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ _FEW: Final = 24
 _GIVE_WAY_S: Final = 0.12
 # Of what is taken of a pool so much is for what has been due for longest, however much is urgent.
 _FOR_ANY: Final = 0.25
+# So many are looked at, at a time, who could not be reached.
+_AGAIN_MAX: Final = 500
 # So few messages that are due tell by themselves which pools they are of.
 _DUE_MAX: Final = 256
 
@@ -88,14 +94,14 @@ class Outbox:
         # How many of these each pool has.
         self._hands: Counter[int] = Counter()
         self._task: asyncio.Task[None] | None = None
-        self._noted: list[_Noted] = []
+        self._noted: list[Fate] = []
         self._marking = asyncio.Lock()
         self._taking = asyncio.Lock()
 
     async def start(self) -> None:
         """Send from now on, woken by every commit that leaves messages, here or elsewhere."""
-        if not self._deliverer.reaches_people:
-            log.warning("no mail server and no text service is set up: messages to people are only logged")
+        if warning := warning_of(self):
+            log.log(logging.WARNING if self.drawer is None else logging.INFO, "%s", warning)
         self.attach()
         await self._hf.store.listen(self.wake, "messages")
         self._task = asyncio.create_task(self._run(), name="holdfast-outbox")
@@ -123,6 +129,16 @@ class Outbox:
         """There may be something to send."""
         self._woken.set()
 
+    @property
+    def channels(self) -> frozenset[str]:
+        """The channels by which people can be told: "email" and "sms", as far as they are set up."""
+        return self._deliverer.channels
+
+    @property
+    def drawer(self) -> Drawer | None:
+        """Where letters are kept in place of being sent, on a developer's own machine."""
+        return self._deliverer.drawer
+
     async def lag_s(self) -> float:
         """For how long the message that is longest overdue has been due; nothing if none is."""
         due_at = (await self._hf.store.reader().rows("next_message"))[0][0]
@@ -130,6 +146,7 @@ class Outbox:
 
     async def send_due(self) -> int:
         """Send everything that is due now, and wait for it; how many messages were tried."""
+        await self._reach_again()
         count = 0
         while (taken := await self._take_in_hand()) or self._in_hand:
             await asyncio.wait(self._in_hand)
@@ -150,8 +167,12 @@ class Outbox:
             return len(taken)
 
     async def _run(self) -> None:
+        looked_at, time = -_LOOK_S, asyncio.get_running_loop().time
         while True:
             try:
+                if time() - looked_at >= _LOOK_S:
+                    looked_at = time()
+                    await self._reach_again()
                 await self._sleep_until_due()
                 if self._hf.engine.lane.accepted >= _BUSY:
                     await self._take_in_hand(_FEW)
@@ -262,10 +283,10 @@ class Outbox:
     async def _send(self, reader: Reader, row: Row, ours_until: float = 0.0) -> None:
         try:
             tried = await self._deliverer.deliver(reader, row, self._hf.clock.now())
-            if tried.notice.kind == "offer" and (why := tried.nobody_reached):
-                # First the seat goes on, then the message is given up: after a crash both are done again.
-                await self._roll_on(tried, why)
-            noted = self._noted_of(tried)
+            if (command := news_of(tried)) is not None:
+                # First the rules hear of it, then the message is marked: after a crash both are done again.
+                await self._hf.submit(tried.key.pool_id, command)
+            fate = fate_of(tried, self._hf.clock.now(), self._dice())
         except Closing:
             return
         except Exception as error:
@@ -274,8 +295,8 @@ class Outbox:
             else:
                 log.exception("message %s-%s-%s cannot be handled", *row[:3])
             # It comes again, less and less often, and is given up in the end; its neighbours go on.
-            noted = self._judged(Key(*row[:3]), row[8], {"pending"}, f"{type(error).__name__}: {error}")
-        self._noted.append(noted)
+            fate = fate_of_failure(Key(*row[:3]), row[8], error, self._hf.clock.now(), self._dice())
+        self._noted.append(fate)
         while True:
             try:
                 await self._mark()
@@ -287,11 +308,14 @@ class Outbox:
             # What was handed over would go out once more: a database that is away is waited for.
             await asyncio.sleep(_PAUSE_S)
 
-    async def _roll_on(self, tried: Try, why: str) -> None:
-        booking = tried.notice.booking
-        assert booking is not None
-        command = c.Unreachable(booking.number, tried.notice.facts["seq"], why)
-        await self._hf.submit(tried.key.pool_id, command)
+    async def _reach_again(self) -> None:
+        """Have those asked again who could not be reached for want of a channel, if there is one by now."""
+        reader = self._hf.store.reader()
+        for row in await reader.rows("not_reached", _AGAIN_MAX):
+            booking, pool_id, org = rows.booking_of(row[:-1]), row[0], row[-1]
+            webhooks = await reader.rows("webhooks_of", org) if self._deliverer.calls_webhooks else ()
+            if contacts_carried(booking, self.channels) or any(carries(it[3], "offer") for it in webhooks):
+                await self._hf.submit(pool_id, c.NoteReachable(booking.number))
 
     async def _mark(self) -> None:
         """Write down how it went. Those that come while another is writing go together in the next."""
@@ -306,7 +330,7 @@ class Outbox:
                 self._noted = together + self._noted
                 raise
 
-    async def _write_down(self, together: Sequence[_Noted]) -> None:
+    async def _write_down(self, together: Sequence[Fate]) -> None:
         tx = await self._hf.store.begin(beside=True)
         try:
             if deliveries := [row for it in together for row in it.deliveries]:
@@ -316,32 +340,6 @@ class Outbox:
         finally:
             await tx.rollback()
 
-    def _noted_of(self, tried: Try) -> _Noted:
-        now, attempts = self._hf.clock.now(), tried.attempts
-        states = {_state(it.state, attempts) for it in tried.deliveries} | set(tried.before.values())
-        error = "; ".join(f"{it.target.name}: {it.error}" for it in tried.deliveries if it.error)
-        rows = [
-            (*tried.key, it.target.name, _state(it.state, attempts), now, it.error) for it in tried.deliveries
-        ]
-        return self._judged(tried.key, attempts, states, error, rows)
-
-    def _judged(
-        self, key: Key, attempts: int, states: set[str], error: str, rows: Sequence[Row] = ()
-    ) -> _Noted:
-        """A message is sent when all were told; dead when somebody never will be and the rest are settled."""
-        now = self._hf.clock.now()
-        state = "pending" if "pending" in states else "dead" if "dead" in states else "sent"
-        state = _state(state, attempts)
-        due_at = now + delay(attempts, self._dice()) if state == "pending" else now
-        return _Noted((*key, attempts, state, due_at, error), rows)
-
-
-class _Noted(NamedTuple):
-    """How a try went, as it is written down."""
-
-    message: Row
-    deliveries: Sequence[Row]
-
 
 def _by_booking(taken: list[Row]) -> dict[About, list[Row]]:
     found: dict[About, list[Row]] = {}
@@ -349,7 +347,3 @@ def _by_booking(taken: list[Row]) -> dict[About, list[Row]]:
         # What is about no booking stands for itself.
         found.setdefault((row[0], row[5]) if row[5] is not None else tuple(row[:3]), []).append(row)
     return found
-
-
-def _state(state: str, attempts: int) -> str:
-    return "dead" if state == "pending" and attempts >= ATTEMPTS_MAX else state

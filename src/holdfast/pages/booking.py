@@ -10,10 +10,10 @@ import msgspec
 
 from holdfast.clock import from_datetime
 from holdfast.core.commands import is_staff
-from holdfast.core.model import ENDED, HELD, IN_PLAY, WAITING
+from holdfast.core.model import ENDED, HELD, IN_PLAY, PAGE, WAITING
 from holdfast.core.refusals import Refusal
 from holdfast.pages import details as form
-from holdfast.pages import live
+from holdfast.pages import live, promises
 from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.speech import PageSpeech
@@ -30,6 +30,7 @@ _TOLD: Final = {
     "extended": (HELD,),
     "hold_lifetime_used_up": (HELD,),
     "hold_expired": ENDED,
+    "not_yours_to_confirm": (HELD,),
     "not_possible": (*IN_PLAY, *ENDED),
     "changed_meanwhile": (*IN_PLAY, *ENDED),
 }
@@ -51,8 +52,9 @@ async def _page(
 ) -> Answer:
     async with call.hf.reads.at_one_moment() as reads:
         booking, pool = await _found(reads, pool_id, number)
-        needs = booking.state == HELD or (booking.state == WAITING and booking.expires_at is not None)
-        state = f"{booking.state}-confirm" if needs else booking.state
+        by_staff, total = await promises.terms_of(reads, pool, booking)
+        needs = _is_theirs_to_confirm(booking, by_staff=by_staff)
+        state = _state(booking, needs_confirm=needs, by_staff=by_staff)
         # The script asks often, for many at once when a line moves: while the state stays, its story will do.
         knows_the_story = call.query.get("live") == state and booking.state not in ENDED
         steps = [] if knows_the_story else await reads.explain(pool_id, number)
@@ -62,9 +64,10 @@ async def _page(
             extendable = ends > from_datetime(booking.expires_at)
         starts_at = await starts(reads, pool_id, booking.units) if booking.units else pool.starts_at
     speech, token = call.speech(pool.time_zone, booking.party.locale), call.path["token"]
-    story = [told(step, speech) for step in steps]
+    story = [told(step, speech, by_staff=by_staff) for step in steps]
     offer = with_tokens(booking, call.hf.secret).offer
     news = news or call.query.get("told", "")
+    way = await promises.way_to_tell(call, pool, booking) if booking.state == WAITING else ""
     return call.page(
         "booking.html",
         speech,
@@ -77,15 +80,20 @@ async def _page(
         title=pool.title or pool.key,
         quota=next((it for it in pool.quotas if it.key == booking.quota), None),
         needs_confirm=needs,
+        by_staff=by_staff,
+        total=total,
+        way=way,
+        gives=_gives(booking, needs_confirm=needs, by_staff=by_staff),
         ended=booking.state in ENDED,
-        missing=booking.state in IN_PLAY and form.missing(pool, booking),
+        missing=booking.state in IN_PLAY and (form.missing(pool, booking) or way in promises.THEIRS_TO_MEND),
+        mends=way in promises.THEIRS_TO_MEND,
         fields=form.fields(pool, booking, phone=form.asks_phone(call, booking), said=said, errors=errors),
         extendable=extendable,
         turn_now=turn_of(pool, booking, call.now),
         offer_url=call.url(f"/o/{offer.token}") if offer is not None else "",
         starts=starts_at,
         story=story[::-1],
-        told=news if booking.state in _TOLD.get(news, ()) else "",
+        told=news if _is_still_so(news, booking, by_staff=by_staff) else "",
         act=lambda name: call.booking_url(f"{token}/{name}"),
         full_url=call.url(f"/b/{token}"),
         again_url=call.pool_url(pool.id) if pool.page and call.service.settings.pages else "",
@@ -94,6 +102,33 @@ async def _page(
         stream=call.booking_url(f"{token}/stream").partition("?")[0],
         seen=_seen(booking, pool),
     )
+
+
+def _is_theirs_to_confirm(booking: Booking, *, by_staff: bool) -> bool:
+    """Return True if the party itself has to confirm: its hold, or that it wants its place in line."""
+    if booking.state == HELD:
+        return not by_staff
+    return booking.state == WAITING and booking.expires_at is not None
+
+
+def _state(booking: Booking, *, needs_confirm: bool, by_staff: bool) -> str:
+    """Name how things stand. While that stays, the script on the page leaves forms and story as they are."""
+    confirms = "confirm" if needs_confirm else "paid" if by_staff and booking.state == HELD else ""
+    return "-".join(filter(None, (booking.state, confirms, booking.reach)))
+
+
+def _gives(booking: Booking, *, needs_confirm: bool, by_staff: bool) -> str:
+    """Say what a party in line will get: the place for good, or a hold that it confirms, or staff."""
+    if booking.confirmed_at is not None:
+        return "place"
+    if by_staff:
+        return "hold_of_staff"
+    return "place" if needs_confirm else "hold"
+
+
+def _is_still_so(news: str, booking: Booking, *, by_staff: bool) -> bool:
+    """Return True if what was said after something was done is true as things stand."""
+    return booking.state in _TOLD.get(news, ()) and (news != "not_yours_to_confirm" or by_staff)
 
 
 async def _found(reads: Reads, pool_id: int, number: int) -> tuple[Booking, PoolState]:
@@ -108,8 +143,11 @@ def _seen(booking: Booking, pool: PoolState) -> str:
     return live.digest(msgspec.structs.replace(booking, seconds_left=None), pool.status, pool.version)
 
 
-def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
-    """A step of the booking's story, with its figures in words of the language."""
+def told(step: Explanation, speech: PageSpeech, *, by_staff: bool = False) -> dict[str, Any]:
+    """A step of the booking's story, with its figures in words of the language.
+
+    `by_staff` if staff confirm the booking: then a program of theirs may have done so, and not its party.
+    """
     facts = for_party(step).facts
     return {
         "at": step.at,
@@ -117,6 +155,7 @@ def told(step: Explanation, speech: PageSpeech) -> dict[str, Any]:
         "code": step.code,
         "reason": step.reason,
         "by_staff": is_staff(step.by),
+        "by_party": not is_staff(step.by) and not by_staff,
         "window": speech.span(facts["window_s"]) if "window_s" in facts else "",
         "until": _until(step, speech) if "window_s" in facts else "",
         "cooldown": speech.span(facts.get("cooldown_s", 0)),
@@ -161,7 +200,7 @@ async def confirm(call: Call) -> Answer:
     refused = await _saved(call)
     if refused is not None:
         return refused
-    answer = await call.hf.confirm(call.path["token"])
+    answer = await call.hf.confirm(call.path["token"], door=PAGE)
     return _done(call, answer)
 
 

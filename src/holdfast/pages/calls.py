@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from holdfast import ids, tokens
+from holdfast.addresses import is_loopback
 from holdfast.core.model import Instant
 from holdfast.http.problems import Problem
 from holdfast.keys import PUBLIC, Access
 from holdfast.library import ORG, Holdfast
 from holdfast.messages.languages import LANGUAGES
 from holdfast.outbox.settings import MessageSettings
+from holdfast.outbox.targets import PHONES
 from holdfast.pages import answers, static, wording
 from holdfast.pages.answers import Answer
 from holdfast.pages.speech import NAMES, PageSpeech, preferred
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.http.service import Service
 
 _NOBODY: Final = Access("pages", "", PUBLIC, "pages")
+_ANY: Final = frozenset({"email", "sms"})
 
 
 @dataclass(slots=True)
@@ -80,6 +83,31 @@ class Call:
             raise gone()
         await self.of(key[0])
         return key
+
+    async def can_tell(self, contacts: Mapping[str, str] | None = None) -> bool:
+        """Return True if there is a channel that could tell somebody of an offer who signs up here.
+
+        With `contacts`: somebody who is reached at these. A drawer of letters is a channel for whoever asks
+        under the machine's own address alone: nobody else can read it. A program that is told of offers
+        carries them, too. Without an outbox in this process another one sends.
+        """
+        outbox = self.hf.outbox
+        channels = _ANY if outbox is None else outbox.channels
+        if outbox is not None and outbox.drawer is not None and not self._is_asked_here():
+            channels = frozenset()
+        if channels and (contacts is None or _carry(channels, contacts)):
+            return True
+        return any(not it.kinds or "offer" in it.kinds for it in await self.hf.webhooks())
+
+    def _is_asked_here(self) -> bool:
+        """Return True if somebody at this very machine asks, and no proxy for others."""
+        if {b"x-forwarded-for", b"x-forwarded-host", b"forwarded"} & set(self.headers):
+            return False
+        try:
+            host = urlsplit(f"//{self.headers.get(b'host', b'').decode('latin-1')}").hostname
+        except ValueError:
+            return False
+        return is_loopback(host or "") and is_loopback(self.address)
 
     # How it is answered.
 
@@ -145,6 +173,12 @@ class Call:
 
 Reply = Answer | AsyncIterator[bytes]
 Handler = Callable[[Call], Awaitable[Reply]]
+
+
+def _carry(channels: Set[str], contacts: Mapping[str, str]) -> bool:
+    """Return True if one of the channels leads to one of the contacts."""
+    by_phone = "sms" in channels and any(contacts.get(name) for name in PHONES)
+    return by_phone or ("email" in channels and bool(contacts.get("email")))
 
 
 def gone() -> Problem:

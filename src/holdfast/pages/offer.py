@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from holdfast import tokens
 from holdfast.clock import to_datetime
-from holdfast.core.model import CONFIRMED, HELD, OFFERED, WAITING, Offer
+from holdfast.core.model import CONFIRMED, HAS_SEATS, HELD, OFFERED, WAITING, Offer
 from holdfast.core.obey import answered
 from holdfast.core.refusals import Refusal
 from holdfast.pages import details as form
-from holdfast.pages import live
+from holdfast.pages import live, promises
 from holdfast.pages.answers import Answer, see_other
 from holdfast.pages.calls import Call, gone
 from holdfast.pages.tickets import starts
@@ -23,7 +23,10 @@ from holdfast.store import rows
 
 
 class _Sight(NamedTuple):
-    """What there is to see of an offer, at one moment. `mine` is what was taken, if that was a part."""
+    """What there is to see of an offer, at one moment. `mine` is what was taken, if that was a part.
+
+    `by_staff` if staff make final what is taken.
+    """
 
     offer: Offer
     state: str
@@ -31,6 +34,12 @@ class _Sight(NamedTuple):
     mine: Booking
     pool: PoolState
     starts: datetime | None
+    by_staff: bool
+
+    @property
+    def settles(self) -> bool:
+        """True if a yes makes it final."""
+        return promises.yes_settles(self.pool, self.booking, by_staff=self.by_staff)
 
 
 async def look(call: Call) -> Answer:
@@ -45,7 +54,7 @@ def _page(
     said: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
 ) -> Answer:
-    offer, state, booking, mine, pool, starts_at = sight
+    offer, state, booking, mine, pool, starts_at, by_staff = sight
     token, speech = call.path["token"], call.speech(pool.time_zone, booking.party.locale)
     mine_token = tokens.edit_token(call.hf.secret, mine.id)
     rest_token = tokens.edit_token(call.hf.secret, booking.id)
@@ -66,6 +75,11 @@ def _page(
         held=mine.state == HELD,
         confirmed=mine.state == CONFIRMED,
         waiting=booking.state == WAITING,
+        offered=booking.state == OFFERED,
+        has_seats=booking.state in HAS_SEATS,
+        settles=sight.settles,
+        by_staff=by_staff,
+        missing=not mine.party.name or form.missing(pool, mine),
         pool=pool,
         title=pool.title or pool.key,
         quota=next((it for it in pool.quotas if it.key == booking.quota), None),
@@ -79,6 +93,7 @@ def _page(
         turn_now=turn_of(pool, booking, call.now),
         quantity=quantity,
         total=total_of(price, quantity),
+        costs=price is not None and price.amount > 0,
         each=price if quantity > 1 else None,
         no_ends_it=_no_ends_it(pool, booking),
         choices=range(offer.quantity, 0, -1) if gives_less else (),
@@ -105,7 +120,9 @@ async def _sight(call: Call, key: tuple[int, int, int]) -> _Sight:
             # A part of what was offered became a booking of its own; the rest waits on.
             mine = await reads.booking(pool_id, offer.part) or booking
         starts_at = await starts(reads, pool_id, offer.units or mine.units)
-        return _Sight(offer, state, booking, mine, await reads.pool(pool_id), starts_at)
+        pool = await reads.pool(pool_id)
+        terms = await promises.terms_of(reads, pool, mine)
+        return _Sight(offer, state, booking, mine, pool, starts_at, terms.by_staff)
 
 
 async def _state(call: Call, reads: Reads, key: tuple[int, int, int], offer: Offer) -> str:
@@ -123,9 +140,8 @@ async def _state(call: Call, reads: Reads, key: tuple[int, int, int], offer: Off
 
 def _asks(sight: _Sight) -> bool:
     """Whether the yes settles it, so that what is still to be said must come with it."""
-    booking, pool = sight.booking, sight.pool
-    settles = sight.state == "live" and pool.policy["claim_to"] == CONFIRMED
-    return settles and (not booking.party.name or form.missing(pool, booking))
+    booking, settles = sight.booking, sight.state == "live" and sight.settles
+    return settles and (not booking.party.name or form.missing(sight.pool, booking))
 
 
 def _no_ends_it(pool: PoolState, booking: Booking) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from holdfast import ids, tokens
 from holdfast.clock import from_datetime, to_datetime
-from holdfast.core.book import not_open
-from holdfast.core.model import Instant, Party
+from holdfast.core.book import not_open, quantity_max
+from holdfast.core.model import PAGE, Instant, Party, Pool, confirmed_by_staff
 from holdfast.core.refusals import Refusal
 from holdfast.core.room import free_units
 from holdfast.core.view import View
@@ -33,12 +33,12 @@ NOES: Final = frozenset(
         "too_late",
         "too_many_requests",
         "invalid",
+        "not_ready",
         "one_by_name",
         "stale",
     ]
 )
 _UNITS_SHOWN: Final = 60
-_QUANTITY_SHOWN: Final = 20
 
 
 async def look(call: Call) -> Answer:
@@ -65,12 +65,19 @@ async def look(call: Call) -> Answer:
         open_free=_open_free(pool),
         line_goes_on=pool.status == "open" and view.pool.over(now) is None,
         chosen=_chosen(call, pool),
-        quantity_max=min(pool.policy["quantity_max"], _QUANTITY_SHOWN),
+        quantity_max=quantity_max(view.pool.policy, PAGE),
+        ready=await can_sign_up(call, view.pool),
+        by_staff=confirmed_by_staff(view.pool.policy.confirm_by, pool.price),
         form=forms.new_form(call.hf.secret, pool.id, now),
         no=call.query.get("no") if call.query.get("no") in NOES else "",
         stream=call.url(f"/p/{pool.id}/stream").partition("?")[0],
         seen=live.digest(pool, phase),
     )
+
+
+async def can_sign_up(call: Call, pool: Pool) -> bool:
+    """Return True if whoever signs up can be told what becomes of it: a line needs letters."""
+    return pool.policy.promotion is None or await call.can_tell()
 
 
 def _chosen(call: Call, pool: PoolState) -> dict[str, Any]:
@@ -146,8 +153,11 @@ async def sign_up(call: Call) -> Answer:
     """Hold a place, or join the line, at once. Pressing twice is signing up once."""
     pool_id = await call.pool_id()
     pool, name = ids.pool_text(pool_id), call.path["pool"]
-    if not (await call.hf.reads.view(pool_id)).pool.page:
+    view = await call.hf.reads.view(pool_id)
+    if not view.pool.page:
         raise gone()
+    if not await can_sign_up(call, view.pool):
+        return see_other(call.pool_url(name, no="not_ready"))
     if not is_from_here(call.headers, call.settings.base_url):
         raise Problem("forbidden", "A sign-up must come from the page of the pool.")
     form = forms.name_of_form(call.hf.secret, pool, call.form.get("form", ""), call.now)
@@ -169,6 +179,7 @@ async def sign_up(call: Call) -> Answer:
         units=[unit] if unit else (),
         idempotency_key=key,
         source=call.service.source_of(call.hf, call.address),
+        door=PAGE,
     )
     return _signed_up(call, name, answer)
 

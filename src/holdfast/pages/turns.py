@@ -6,20 +6,24 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from holdfast.clock import to_datetime
-from holdfast.core.model import WAITING, Instant
+from holdfast.core.model import UNREACHABLE, WAITING, Instant
 from holdfast.shapes import Booking, PoolState
 
 
 class Turn(NamedTuple):
-    """`had` if others in line come first in this round; `from_at` if no offer is possible before."""
+    """`had` if others in line come first in this round; `from_at` if no offer is possible before.
+
+    `passed_over` if no offer can reach the party.
+    """
 
     had: bool = False
     from_at: datetime | None = None
+    passed_over: bool = False
 
     @property
     def next(self) -> bool:
         """Whether whoever stands first is next indeed."""
-        return not self.had and self.from_at is None
+        return not self.had and self.from_at is None and not self.passed_over
 
 
 def turn_of(pool: PoolState, booking: Booking, now: Instant) -> Turn:
@@ -29,4 +33,5 @@ def turn_of(pool: PoolState, booking: Booking, now: Instant) -> Turn:
         return Turn()
     had = policy["turns"] == "round" and booking.round >= quota.round and quota.waiting > 1
     from_at = booking.offered_at and booking.offered_at + timedelta(seconds=policy["cooldown"])
-    return Turn(had, from_at if from_at and from_at > to_datetime(now) else None)
+    later = from_at if from_at and from_at > to_datetime(now) else None
+    return Turn(had, later, booking.reach in UNREACHABLE)

@@ -19,6 +19,7 @@ KINDS: Final = [
         e.Claimed,
         e.Declined,
         e.Lapsed,
+        e.NotReached,
         e.Demoted,
         e.PutBack,
     )

@@ -143,7 +143,7 @@ class Loader:
                     numbers[pool_id, command.booking] = None
                 if isinstance(command, c.Move) and command.after is not None:
                     numbers[pool_id, command.after] = None
-                if isinstance(command, c.Claim | c.Decline | c.Unreachable):
+                if isinstance(command, _OF_AN_OFFER):
                     answered.append((pool_id, command.booking, command.seq))
                 if labels := _labels_in(command):
                     await self._load_units(loaded, labels)
@@ -335,11 +335,16 @@ _OF_A_BOOKING: Final = (
     c.Claim,
     c.Decline,
     c.Unreachable,
+    c.NoteTold,
+    c.NoteDelayed,
+    c.NoteReachable,
     c.ChangeBooking,
     c.GiveOffer,
     c.Move,
     c.PutBack,
 )
+# Of those, the ones that name an offer, too.
+_OF_AN_OFFER: Final = (c.Claim, c.Decline, c.Unreachable, c.NoteTold, c.NoteDelayed)
 
 
 def _labels_in(command: c.Command) -> list[str]:

@@ -66,6 +66,8 @@ def booking_of(row: Row) -> Booking:
         _texts.decode(row[15]) if row[15] != "[]" else (),
         *row[16:27],  # type: ignore[call-arg]  # mypy cannot count what a slice has
         _mapping.decode(row[27]) if row[27] != "{}" else {},
+        row[28],
+        row[29],
     )
 
 
@@ -85,12 +87,14 @@ def inserted(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, 
         b.priority,
         b.position,
         optional_text(b.wants),
-        b.wants.key if b.wants is not None else "",
+        b.line_key,
         optional_text(b.asked_price),
         optional_text(b.price),
         text(b.units) if b.units else "[]",
         *b[14:25],
         source,
+        b.door,
+        b.reach,
     )
 
 
@@ -124,8 +128,10 @@ def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]
         updated_at,
         split_from,
         answers,
+        door,
+        reach,
     ) = b
-    if priority or offer_seq or offer_quantity or attempts or round_ or split_from:
+    if reach or priority or offer_seq or offer_quantity or attempts or round_ or split_from:
         return None
     if position is not None or wants is not None or offered_at is not None:
         return None
@@ -149,6 +155,7 @@ def held(pool_id: int, b: Booking, source: str | None = None) -> tuple[Any, ...]
         expires_at,
         confirmed_at,
         source,
+        door,
     )
 
 
@@ -172,11 +179,13 @@ def updated(pool_id: int, old: Booking, b: Booking) -> tuple[Any, ...]:
 
 def other_details(old: Booking, b: Booking) -> bool:
     """Whether something has changed that seldom does, and that `updated` does not say."""
-    return old.party is not b.party or old.answers is not b.answers or old.asked_price is not b.asked_price
+    said = old.party is b.party and old.answers is b.answers and old.asked_price is b.asked_price
+    return not said or old.reach != b.reach
 
 
 def details(pool_id: int, b: Booking) -> tuple[Any, ...]:
-    return (pool_id, b.number, party_text(b.party), text(b.answers), optional_text(b.asked_price))
+    said = (party_text(b.party), text(b.answers), optional_text(b.asked_price))
+    return (pool_id, b.number, *said, b.reach, b.line_key)
 
 
 def offer_of(row: Row) -> Offer:

@@ -175,7 +175,7 @@ class Writer:
                     asked = [(number, offer.booking) for number in offer.openings]
                     tries += [(pool_id, *key) for key in asked if view.tried[key]]
                 elif old is not offer:
-                    answered.append((pool_id, *key, offer.outcome, offer.answered_at, offer.part))
+                    answered.append((pool_id, *key, offer.outcome, offer.answered_at, offer.part, offer.told))
             cleared += [(pool_id, *key) for key, had in view.tried.items() if not had]
             openings += [
                 (pool_id, *opening)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from holdfast.core import commands as c
 from holdfast.core import policy as policies
-from holdfast.core.model import WAITING, Party, Pool, Quota
+from holdfast.core.model import DEAD_CONTACT, LIBRARY, WAITING, Party, Pool, Quota
 from holdfast.core.policy import Policy
 from holdfast.core.refusals import Refusal
 from holdfast.testing import values
@@ -105,6 +105,7 @@ def _book(stage: Stage, line: Line, name: str, quantity: int | None, flags: set[
         opening=stage.handed_back[-1] if "opening" in flags else None,
         confirmed="confirmed" in flags,
         by=line.by or "party",
+        door=options.get("door", LIBRARY),
     )
 
 
@@ -119,7 +120,8 @@ def wait(stage: Stage, line: Line) -> None:
 
 def confirm(stage: Stage, line: Line) -> None:
     for name, _ in line.names:
-        stage.run(c.Confirm(stage.find(name).number, line.by or "party"))
+        door = line.options.get("door", LIBRARY)
+        stage.run(c.Confirm(stage.find(name).number, line.by or "party", door))
 
 
 def cancel(stage: Stage, line: Line) -> None:
@@ -149,8 +151,30 @@ def decline(stage: Stage, line: Line) -> None:
 def unreachable(stage: Stage, line: Line) -> None:
     for name, _ in line.names:
         booking = stage.find(name)
-        seq = int(line.options.get("offer", booking.offer_seq))
-        stage.run(c.Unreachable(booking.number, seq, "no such mailbox"))
+        seq, reason = (
+            int(line.options.get("offer", booking.offer_seq)),
+            line.options.get("reason", DEAD_CONTACT),
+        )
+        stage.run(c.Unreachable(booking.number, seq, reason, "no such mailbox"))
+
+
+def sent(stage: Stage, line: Line) -> None:
+    """A channel takes the letter about the last offer; with the word `other`, one that brings no offer."""
+    people, flags = _flagged(line, "other")
+    for name, _ in people.names:
+        booking = stage.find(name)
+        stage.run(c.NoteTold(booking.number, None if flags else booking.offer_seq))
+
+
+def delayed(stage: Stage, line: Line) -> None:
+    for name, _ in line.names:
+        booking = stage.find(name)
+        stage.run(c.NoteDelayed(booking.number, booking.offer_seq))
+
+
+def reachable(stage: Stage, line: Line) -> None:
+    for name, _ in line.names:
+        stage.run(c.NoteReachable(stage.find(name).number))
 
 
 def details(stage: Stage, line: Line) -> None:
@@ -159,7 +183,9 @@ def details(stage: Stage, line: Line) -> None:
     name, email, locale = (said.pop(key, None) for key in ("name", "email", "locale"))
     contacts = {"email": email} if email is not None else None
     number, by = stage.find(line.words[0]).number, line.by or "party"
-    stage.run(c.ChangeBooking(number, name, contacts, locale, said or None, by))
+    staff_tell = {"told_by_staff": True, "told_by_channels": False}
+    told = next((said for word, said in staff_tell.items() if word in line.words), None)
+    stage.run(c.ChangeBooking(number, name, contacts, locale, said or None, by, told))
 
 
 def offer(stage: Stage, line: Line) -> None:
@@ -269,6 +295,9 @@ ACTIONS: Final[dict[str, Callable[[Stage, Line], None]]] = {
     "claim": claim,
     "decline": decline,
     "unreachable": unreachable,
+    "sent": sent,
+    "delayed": delayed,
+    "reachable": reachable,
     "details": details,
     "offer": offer,
     "move": move,

@@ -11,11 +11,14 @@ What a line does:
     pool KEY main=2 guests=unlimited seats=units(12A,12B) open=3 preset=checkout cooldown=24h
          starts=+3h opens=… closes=… price=150.00EUR eligible:main=tag:member priority:100=tag:honours
     book Ann x2, Bea quota=main units=12A,12B wants=service=colour from=+1h until=14:00 tags=honours
-         attributes=credits:90 if_full=refuse price=90.00EUR confirmed opening as=Ann-2
+         attributes=credits:90 if_full=refuse price=90.00EUR confirmed opening as=Ann-2 door=page
     wait Ann, Bea              as book, and each of them must end up waiting
     confirm, cancel, extend [10m], claim [x1] [offer=1], decline [offer=1], offer     of one or more
-    unreachable [offer=1]      the message about the offer can never arrive
-    details Ann name=… email=… locale=… and answers, as diet=vegan
+    unreachable [offer=1] [reason=no_channel]    no channel can carry the letter about the offer
+    delayed Ann                no channel takes it for now
+    sent Ann [other]           a channel has taken it; or another letter, that brings no offer
+    reachable Ann              there is a channel now
+    details Ann name=… email=… locale=… and answers, as diet=vegan; told_by_staff | told_by_channels
     move Ann front | back | after Bea         put_back Ann
     fill [1]    tick    after 10m    at 14:00 | +3h    asleep 1h (the clock moves, no timer fires)
     size main=3 open=2 [demote]    open_size 2 [demote]    change title=… price=… and policy fields
@@ -24,11 +27,11 @@ What a line does:
     pause    open    close    cancel_pool    dry (before another verb: nothing is changed by it)
 
 What happened is compared with what stands behind `->`, in order: held, joined, offered, promoted,
-confirmed, declined, lapsed, expired, extended, details, cancelled, closed, moved, put_back, demoted,
-round, handed_back, refused CODE; or `nothing`. A name, `#position`, `x2`, a unit, a state or a reason may
-follow; what is not said is not compared. What a line says by itself (`cancel` … cancelled) and
-bookkeeping (changed, created, added, unit_closed, opening, opening_ended, respread, again) counts only
-where it is named. A line without `->` must not be refused.
+confirmed, completed, declined, lapsed, not_reached, told, delayed, reachable, expired, extended, details,
+cancelled, closed, moved, put_back, demoted, round, handed_back, refused CODE; or `nothing`. A name,
+`#position`, `x2`, a unit, a state or a reason may follow; what is not said is not compared. What a line says
+by itself (`cancel` … cancelled) and bookkeeping (changed, created, added, unit_closed, opening,
+opening_ended, respread, again) counts only where it is named. A line without `->` must not be refused.
 
 What a line checks:
 

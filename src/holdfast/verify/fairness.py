@@ -12,7 +12,17 @@ from collections.abc import Iterable
 
 from holdfast.core import events as e
 from holdfast.core.conditions import matches
-from holdfast.core.model import GOING_ON, OFFERED, TAKES_ROOM, WAITING, Booking, Instant, Opening, Unit
+from holdfast.core.model import (
+    GOING_ON,
+    OFFERED,
+    TAKES_ROOM,
+    UNREACHABLE,
+    WAITING,
+    Booking,
+    Instant,
+    Opening,
+    Unit,
+)
 from holdfast.core.quiet import sent_at
 from holdfast.core.room import free_units, room, suits
 from holdfast.core.search import tries_spent
@@ -107,6 +117,8 @@ def _may_ask(view: View, booking: Booking, now: Instant, *, later: bool) -> bool
         return False
     if policy.promotion != "offer":
         return True
+    if booking.reach in UNREACHABLE:
+        return False
     if policy.attempts_max is not None and booking.attempts >= policy.attempts_max:
         return False
     return later or booking.offered_at is None or booking.offered_at + policy.cooldown <= now

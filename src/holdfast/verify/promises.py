@@ -267,9 +267,7 @@ def told(decision: Decision) -> list[str]:
 
 def messages_for(event: Any) -> list[tuple[str, int | None]]:
     """The messages that an event needs, each with its kind and the booking it is about; None is for staff."""
-    found = [(kind, _told_about(event))] if (kind := _message_for(event)) is not None else []
-    unreachable = isinstance(event, e.Lapsed) and event.why
-    return [*found, ("unreachable", None)] if unreachable else found
+    return [(kind, _told_about(event))] if (kind := _message_for(event)) is not None else []
 
 
 def reminded_by(event: Any) -> int | None:
@@ -283,7 +281,7 @@ def reminded_by(event: Any) -> int | None:
 
 def _message_for(event: Any) -> str | None:
     if isinstance(event, e.Lapsed | e.Declined):
-        told_when_it_stays = "lapsed" if isinstance(event, e.Lapsed) and not event.why else None
+        told_when_it_stays = "lapsed" if isinstance(event, e.Lapsed) else None
         return "attempts_used_up" if event.state == CLOSED else told_when_it_stays
     if isinstance(event, e.Closed):
         return event.why if event.why in ("attempts_used_up", "demoted") else "cancelled"
@@ -301,6 +299,8 @@ _MESSAGES: Final[Mapping[type[Any], str]] = {
     e.Promoted: "promoted",
     e.Offered: "offer",
     e.Confirmed: "confirmed",
+    e.Completed: "confirmed",
+    e.NotReached: "unreachable",
     e.Expired: "lapsed",
     e.Cancelled: "cancelled",
     e.PutBack: "put_back",
@@ -310,7 +310,7 @@ _MESSAGES: Final[Mapping[type[Any], str]] = {
 
 
 def _told_about(event: Any) -> int | None:
-    if isinstance(event, e.HandedBack):
+    if isinstance(event, e.HandedBack | e.NotReached):
         return None
     number: int = event.booking
     return event.part or number if isinstance(event, e.Claimed) else number

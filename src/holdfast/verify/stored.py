@@ -121,7 +121,7 @@ class Stored:
         if booking.quota not in self.view.tallies:
             self._findings.add("no_oversell", f"there is no quota {booking.quota!r}", place)
             return
-        if wants_key != (booking.wants.key if booking.wants is not None else ""):
+        if wants_key != booking.line_key:
             self._findings.add("nobody_jumps", "it would be looked for under other wants than its own", place)
         self.view.bookings[booking.number] = booking
         self.view.by_party.setdefault(booking.party.id, []).append(booking.number)

@@ -14,7 +14,7 @@ from holdfast.store.base import Row
 from holdfast.verify.promises import messages_for, reminded_by
 from holdfast.verify.report import Findings
 
-_STATES: Final = ("pending", "sent", "dead")
+_STATES: Final = ("pending", "sent", "dead", "not_sent", "dropped")
 
 
 class _Due(NamedTuple):

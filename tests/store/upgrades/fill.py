@@ -164,7 +164,7 @@ async def _letters(hf: Any) -> None:
             if message.address == "bea@example.org":
                 raise base.Permanent("550 no such mailbox")
             if message.address == "cyd@example.org":
-                raise base.Temporary("451 come again")
+                raise base.Temporary("451 not now")
 
     notifiers = {"email": Post(), "webhook": Post(), "log": Post()}
     await outbox.Outbox(hf, outbox.MessageSettings(), notifiers, dice=lambda: 0.5).send_due()

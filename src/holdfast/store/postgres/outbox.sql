@@ -119,7 +119,7 @@ SELECT by, at FROM dismissals WHERE pool_id = $1 AND seq = $2 AND part = $3;
 -- Put a dead letter away. It stays what it is; done twice, the first counts.
 INSERT INTO dismissals (pool_id, seq, part, by, at)
 SELECT o.pool_id, o.seq, o.part, $4::text, $5::bigint FROM outbox AS o
-WHERE o.pool_id = $1 AND o.seq = $2 AND o.part = $3 AND o.state = 'dead'
+WHERE o.pool_id = $1 AND o.seq = $2 AND o.part = $3 AND (o.state = 'dead' OR o.state = 'not_sent')
 ON CONFLICT (pool_id, seq, part) DO NOTHING RETURNING 1;
 
 -- name: recall_message
@@ -129,7 +129,8 @@ DELETE FROM dismissals WHERE pool_id = $1 AND seq = $2 AND part = $3;
 -- name: replay_message
 -- What it said must still be known: without it, it would say something else.
 UPDATE outbox SET state = 'pending', due_at = $4, attempts = 0, error = ''
-WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state = 'dead' AND facts <> '{}' RETURNING 1;
+WHERE pool_id = $1 AND seq = $2 AND part = $3 AND (state = 'dead' OR state = 'not_sent') AND facts <> '{}'
+RETURNING 1;
 
 -- name: replay_deliveries
 UPDATE deliveries SET state = 'pending'
@@ -150,6 +151,11 @@ WHERE pool_id = $1 AND seq = $2 AND part = $3 AND target = $4 RETURNING 1;
 -- Have a message gone through again; who was told, or given up, is not told again.
 UPDATE outbox SET state = 'pending', due_at = $4, attempts = 0, error = ''
 WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state <> 'pending' AND facts <> '{}' RETURNING 1;
+
+-- name: not_reached
+-- Those in line who could not be told of an offer for want of a channel or a contact, and their orgs.
+SELECT {booking}, (SELECT p.org FROM pools AS p WHERE p.id = bookings.pool_id)
+FROM bookings WHERE reach <> '' AND reach IN ('no_channel', 'no_contact') AND state = 'waiting' LIMIT $1;
 
 -- name: templates_of
 SELECT kind, language, part, text, by, updated_at FROM templates WHERE org = $1 ORDER BY kind, language, part;

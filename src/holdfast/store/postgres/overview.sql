@@ -84,3 +84,20 @@ JOIN dismissals AS d ON d.pool_id = x.pool AND d.seq = x.s AND d.part = x.p;
 -- The units of a pool that staff have closed, the latest first.
 SELECT label, quota, ordinal, starts_at, attributes, closed, NULL::bigint FROM units
 WHERE pool_id = $1 AND closed ORDER BY ordinal DESC LIMIT $2;
+
+-- name: needs_reach
+-- Those in line of an org whom no offer can reach, the first to come first.
+SELECT b.pool_id, b.number FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+WHERE p.org = $1 AND b.reach <> '' AND b.reach <> 'staff' AND b.state = 'waiting'
+ORDER BY b.pool_id, b.number LIMIT $2;
+
+-- name: needs_letters
+-- The letters that no channel could carry, nobody has dismissed, and that tell people what was done without them.
+SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
+    o.attempts, o.error
+FROM pools AS p JOIN outbox AS o ON o.pool_id = p.id
+WHERE p.org = $1 AND o.state = 'not_sent' AND o.kind IN ('promoted', 'put_back', 'demoted')
+    AND NOT EXISTS (
+        SELECT 1 FROM dismissals AS d WHERE d.pool_id = o.pool_id AND d.seq = o.seq AND d.part = o.part
+    )
+ORDER BY o.pool_id, o.seq, o.part LIMIT $2;

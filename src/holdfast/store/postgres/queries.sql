@@ -5,7 +5,7 @@
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
     wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
-    confirmed_at, created_at, updated_at, split_from, answers;
+    confirmed_at, created_at, updated_at, split_from, answers, door, reach;
 
 -- Locking and loading ----------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ WHERE pool_id = $1 AND state IN ('open', 'freed', 'handed_back') ORDER BY number
 SELECT opening, booking FROM tries WHERE pool_id = $1 AND opening = ANY($2);
 
 -- name: offers_by_key
-SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part, told
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS x (p, b, s)
 JOIN offers AS o ON o.pool_id = p AND o.booking = b AND o.seq = s;
 
@@ -213,24 +213,25 @@ ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.u
 -- name: insert_bookings
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source, door, reach)
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[], $8::bigint[],
     $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::json[], $15::text[],
     $16::json[], $17::json[], $18::json[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
     $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[],
-    $30::text[]);
+    $30::text[], $31::text[], $32::text[]);
 
 -- name: insert_holds
 -- New bookings that got room at once: they never stood in line and were never asked.
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source, door, reach)
 SELECT v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, 0, NULL, NULL, '', v12, v12, v13, 0, 0, 0, 0,
-    NULL, v14, v15, v16, v14, v14, NULL, v17
+    NULL, v14, v15, v16, v14, v14, NULL, v17, v18, ''
 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[], $8::bigint[],
     $9::text[], $10::bigint[], $11::bigint[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], $16::bigint[],
-    $17::text[]) AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17);
+    $17::text[], $18::text[])
+    AS x (v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18);
 
 -- name: update_bookings
 -- Conditional on the state and offer that the decision was made on, whatever else the code believes. Where it
@@ -249,25 +250,28 @@ UPDATE bookings SET place = v3 FROM unnest($1::bigint[], $2::bigint[], $3::bigin
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: change_details
--- What parties say of themselves, and the price of seats that are waited for again; no order depends on it.
-UPDATE bookings SET party = v3, answers = v4, asked_price = v5
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS x (v1, v2, v3, v4, v5)
+-- What parties say of themselves, the price of seats that are waited for again, and how a party is told of
+-- offers: with that goes the group in which it stands in line.
+UPDATE bookings SET party = v3, answers = v4, asked_price = v5, reach = v6, wants_key = v7
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    AS x (v1, v2, v3, v4, v5, v6, v7)
 WHERE bookings.pool_id = v1 AND bookings.number = v2;
 
 -- name: insert_offers
 INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
-    answered_at, part)
+    answered_at, part, told)
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
-    $8::bigint[], $9::text[], $10::bigint[], $11::bigint[]);
+    $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[]);
 
 -- name: answer_offers
--- Conditional on its being live and, if it is claimed, within its window, whatever else the code believes.
-UPDATE offers SET outcome = v4, answered_at = v5, part = v6
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[])
-    AS x (v1, v2, v3, v4, v5, v6)
+-- Conditional on its being live and, if it is claimed, within its window, whatever else the code believes. Where
+-- the outcome is null it goes on, and all that is new is whether its party was told.
+UPDATE offers SET outcome = v4, answered_at = v5, part = v6, told = v7
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
+    AS x (v1, v2, v3, v4, v5, v6, v7)
 WHERE offers.pool_id = v1 AND offers.booking = v2 AND offers.seq = v3 AND offers.outcome IS NULL
-    AND (v4 <> 'claimed' OR offers.expires_at > v5);
+    AND (v4 IS NULL OR v4 <> 'claimed' OR offers.expires_at > v5);
 
 -- name: upsert_openings
 INSERT INTO openings (pool_id, number, quota, unit, opened_at, state, tries, quantity, note)

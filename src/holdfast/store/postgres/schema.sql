@@ -108,6 +108,9 @@ CREATE TABLE bookings (
     split_from BIGINT,
     -- Where it came from, if a public key made it: a keyed hash of the address, while it is to be decided.
     source TEXT,
+    -- The door that it came by, and who tells its party of offers if not the channels: staff, or nobody can.
+    door TEXT NOT NULL DEFAULT 'library',
+    reach TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool_id, number),
     CONSTRAINT booking_state CHECK (
         state IN ('waiting', 'offered', 'held', 'confirmed', 'declined', 'expired', 'cancelled', 'closed')
@@ -132,6 +135,7 @@ CREATE INDEX offered_order ON bookings (pool_id, place) WHERE state = 'offered';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
 CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
+CREATE INDEX booking_reach ON bookings (pool_id, number) WHERE reach <> '';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX booking_taken ON bookings (quota, pool_id, arrival, number)
     WHERE state IN ('offered', 'held', 'confirmed');
@@ -157,8 +161,12 @@ CREATE TABLE offers (
     outcome TEXT,
     answered_at BIGINT,
     part BIGINT,
+    -- Whether its party was told: empty until a channel has tried, then delayed or told.
+    told TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool_id, booking, seq),
-    CONSTRAINT offer_outcome CHECK (outcome IN ('claimed', 'declined', 'lapsed', 'withdrawn'))
+    CONSTRAINT offer_outcome CHECK (
+        outcome IN ('claimed', 'declined', 'lapsed', 'withdrawn', 'unreachable')
+    )
 );
 
 CREATE UNIQUE INDEX one_live_offer ON offers (pool_id, booking) WHERE outcome IS NULL;
@@ -215,12 +223,14 @@ CREATE TABLE outbox (
     attempts BIGINT NOT NULL,
     error TEXT NOT NULL,
     CONSTRAINT told_once PRIMARY KEY (pool_id, seq, part),
-    CONSTRAINT outbox_state CHECK (state IN ('pending', 'sent', 'dead'))
+    CONSTRAINT outbox_state CHECK (state IN ('pending', 'sent', 'dead', 'not_sent', 'dropped'))
 );
 
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending';
 CREATE INDEX outbox_of_pool ON outbox (pool_id, due_at, seq, part) WHERE state = 'pending';
 CREATE INDEX outbox_dead ON outbox (pool_id, seq, part) WHERE state = 'dead';
+CREATE INDEX outbox_not_sent ON outbox (pool_id, seq, part)
+    WHERE state = 'not_sent' AND kind IN ('promoted', 'put_back', 'demoted');
 CREATE INDEX outbox_urgent ON outbox (pool_id, due_at, seq, part)
     WHERE state = 'pending' AND kind IN ('offer', 'promoted', 'hold_ending');
 CREATE INDEX outbox_about ON outbox (pool_id, booking) WHERE state = 'pending';

@@ -50,7 +50,7 @@ WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) RETURNING 1;
 -- Nobody can do anything about a dead letter that says nothing any more.
 INSERT INTO dismissals (pool_id, seq, part, by, at)
 SELECT o.pool_id, o.seq, o.part, ?3, ?4 FROM outbox AS o
-WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2)) AND o.state = 'dead'
+WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2)) AND (o.state = 'dead' OR o.state = 'not_sent')
 ON CONFLICT (pool_id, seq, part) DO NOTHING;
 
 -- name: empty_deliveries
@@ -80,12 +80,12 @@ ORDER BY number LIMIT ?5;
 -- name: prune_messages
 -- Messages that were dealt with before an instant lose what they say.
 UPDATE outbox SET facts = '{}', error = ''
-WHERE pool_id = ?1 AND state IN ('sent', 'dead') AND created_at < ?2 AND (facts <> '{}' OR error <> '')
+WHERE pool_id = ?1 AND state <> 'pending' AND created_at < ?2 AND (facts <> '{}' OR error <> '')
 RETURNING 1;
 
 -- name: prune_deliveries
 -- What a server said of somebody it did not take.
-UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND state IN ('sent', 'dead') AND at < ?2 AND error <> '';
+UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND state <> 'pending' AND at < ?2 AND error <> '';
 
 -- name: read_retention
 SELECT people_days, messages_days, by, updated_at, pruned_at FROM retention WHERE org = ?1;

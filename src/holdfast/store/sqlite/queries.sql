@@ -5,7 +5,7 @@
 -- columns: booking
 bookings.pool_id, number, reference, party_id, party, quota, quantity, state, place, arrival, priority, position,
     wants, asked_price, price, units, offer_seq, offer_quantity, attempts, round, offered_at, held_at, expires_at,
-    confirmed_at, created_at, updated_at, split_from, answers;
+    confirmed_at, created_at, updated_at, split_from, answers, door, reach;
 
 -- Locking and loading ----------------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ WHERE pool_id = ?1 AND (state = 'open' OR state = 'freed' OR state = 'handed_bac
 SELECT opening, booking FROM tries WHERE pool_id = ?1 AND opening IN (SELECT value FROM json_each(?2));
 
 -- name: offers_by_key
-SELECT pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+SELECT pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part, told
 FROM offers WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3;
 
 -- name: requests_by_key
@@ -218,17 +218,17 @@ ON CONFLICT (pool_id, key) DO UPDATE SET size = excluded.size, used = excluded.u
 -- name: insert_bookings
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source, door, reach)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-    ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30);
+    ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32);
 
 -- name: insert_holds
 -- New bookings that got room at once: they never stood in line and were never asked.
 INSERT INTO bookings (pool_id, number, reference, party_id, party, answers, quota, quantity, state, place, arrival,
     priority, position, wants, wants_key, asked_price, price, units, offer_seq, offer_quantity, attempts, round,
-    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source)
+    offered_at, held_at, expires_at, confirmed_at, created_at, updated_at, split_from, source, door, reach)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, NULL, NULL, '', ?12, ?12, ?13, 0, 0, 0, 0,
-    NULL, ?14, ?15, ?16, ?14, ?14, NULL, ?17);
+    NULL, ?14, ?15, ?16, ?14, ?14, NULL, ?17, ?18, '');
 
 -- name: update_bookings
 -- Conditional on the state and offer that the decision was made on, whatever else the code believes. Where it
@@ -244,18 +244,22 @@ WHERE pool_id = ?1 AND number = ?2 AND state = ?3 AND offer_seq = ?4;
 UPDATE bookings SET place = ?3 WHERE pool_id = ?1 AND number = ?2;
 
 -- name: change_details
--- What parties say of themselves, and the price of seats that are waited for again; no order depends on it.
-UPDATE bookings SET party = ?3, answers = ?4, asked_price = ?5 WHERE pool_id = ?1 AND number = ?2;
+-- What parties say of themselves, the price of seats that are waited for again, and how a party is told of
+-- offers: with that goes the group in which it stands in line.
+UPDATE bookings SET party = ?3, answers = ?4, asked_price = ?5, reach = ?6, wants_key = ?7
+WHERE pool_id = ?1 AND number = ?2;
 
 -- name: insert_offers
 INSERT INTO offers (pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome,
-    answered_at, part)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+    answered_at, part, told)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
 
 -- name: answer_offers
--- Conditional on its being live and, if it is claimed, within its window, whatever else the code believes.
-UPDATE offers SET outcome = ?4, answered_at = ?5, part = ?6
-WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3 AND outcome IS NULL AND (?4 <> 'claimed' OR expires_at > ?5);
+-- Conditional on its being live and, if it is claimed, within its window, whatever else the code believes. Where
+-- the outcome is null it goes on, and all that is new is whether its party was told.
+UPDATE offers SET outcome = ?4, answered_at = ?5, part = ?6, told = ?7
+WHERE pool_id = ?1 AND booking = ?2 AND seq = ?3 AND outcome IS NULL
+    AND (?4 IS NULL OR ?4 <> 'claimed' OR expires_at > ?5);
 
 -- name: upsert_openings
 INSERT INTO openings (pool_id, number, quota, unit, opened_at, state, tries, quantity, note)

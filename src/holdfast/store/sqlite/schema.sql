@@ -109,6 +109,9 @@ CREATE TABLE bookings (
     split_from INTEGER,
     -- Where it came from, if a public key made it: a keyed hash of the address, while it is to be decided.
     source TEXT,
+    -- The door that it came by, and who tells its party of offers if not the channels: staff, or nobody can.
+    door TEXT NOT NULL DEFAULT 'library',
+    reach TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool_id, number),
     CONSTRAINT booking_state CHECK (
         state = 'waiting' OR state = 'offered' OR state = 'held' OR state = 'confirmed' OR state = 'declined'
@@ -134,6 +137,7 @@ CREATE INDEX offered_order ON bookings (pool_id, place) WHERE state = 'offered';
 CREATE INDEX line_groups ON bookings (pool_id, quota, quantity, round, wants_key, place) WHERE state = 'waiting';
 CREATE INDEX booking_sources ON bookings (source) WHERE source IS NOT NULL AND state = 'held';
 CREATE INDEX booking_public_holds ON bookings (party_id) WHERE source IS NOT NULL AND state = 'held';
+CREATE INDEX booking_reach ON bookings (pool_id, number) WHERE reach <> '';
 CREATE INDEX booking_due ON bookings (pool_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX booking_taken ON bookings (quota, pool_id, arrival, number)
     WHERE state = 'offered' OR state = 'held' OR state = 'confirmed';
@@ -159,10 +163,11 @@ CREATE TABLE offers (
     outcome TEXT,
     answered_at INTEGER,
     part INTEGER,
+    -- Whether its party was told: empty until a channel has tried, then delayed or told.
+    told TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool_id, booking, seq),
-    CONSTRAINT offer_outcome CHECK (
-        outcome = 'claimed' OR outcome = 'declined' OR outcome = 'lapsed' OR outcome = 'withdrawn'
-    )
+    CONSTRAINT offer_outcome CHECK (outcome = 'claimed' OR outcome = 'declined' OR outcome = 'lapsed'
+        OR outcome = 'withdrawn' OR outcome = 'unreachable')
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX one_live_offer ON offers (pool_id, booking) WHERE outcome IS NULL;
@@ -220,12 +225,15 @@ CREATE TABLE outbox (
     attempts INTEGER NOT NULL,
     error TEXT NOT NULL,
     CONSTRAINT told_once PRIMARY KEY (pool_id, seq, part),
-    CONSTRAINT outbox_state CHECK (state = 'pending' OR state = 'sent' OR state = 'dead')
+    CONSTRAINT outbox_state CHECK (state = 'pending' OR state = 'sent' OR state = 'dead'
+        OR state = 'not_sent' OR state = 'dropped')
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending';
 CREATE INDEX outbox_of_pool ON outbox (pool_id, due_at, seq, part) WHERE state = 'pending';
 CREATE INDEX outbox_dead ON outbox (pool_id, seq, part) WHERE state = 'dead';
+CREATE INDEX outbox_not_sent ON outbox (pool_id, seq, part)
+    WHERE state = 'not_sent' AND (kind = 'promoted' OR kind = 'put_back' OR kind = 'demoted');
 CREATE INDEX outbox_urgent ON outbox (pool_id, due_at, seq, part)
     WHERE state = 'pending' AND (kind = 'offer' OR kind = 'promoted' OR kind = 'hold_ending');
 CREATE INDEX outbox_about ON outbox (pool_id, booking) WHERE state = 'pending';

@@ -29,11 +29,11 @@ SELECT seq, part, kind, recipient, booking, state, attempts FROM outbox WHERE po
 SELECT {booking}, wants_key FROM bookings WHERE pool_id = ?1 ORDER BY number;
 
 -- name: every_live_offer
-SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part, told
 FROM offers AS o WHERE o.pool_id = ?1 AND outcome IS NULL ORDER BY booking, seq;
 
 -- name: offers_of_bookings
-SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part
+SELECT o.pool_id, booking, seq, openings, quantity, units, offered_at, expires_at, outcome, answered_at, part, told
 FROM json_each(?2) AS b JOIN offers AS o ON o.pool_id = ?1 AND o.booking = b.value ORDER BY booking, seq;
 
 -- name: offers_without_booking

@@ -1,0 +1,77 @@
+"""What becomes of a message after a try: how it is written down, and what the rules hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.core import commands as c
+from holdfast.core.model import NO_CHANNEL, NO_CONTACT, PAGE, UNREACHABLE, Instant
+from holdfast.messages.notice import Key, Notice
+from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
+from holdfast.outbox.deliver import Try
+from holdfast.store.base import Row
+
+
+class Fate(NamedTuple):
+    """How a try went, as the rows of a message and of its deliveries say it."""
+
+    message: Row
+    deliveries: Sequence[Row]
+
+
+def fate_of(tried: Try, now: Instant, roll: float) -> Fate:
+    """Return what is written down of a try. An offer is tried until its window ends, however long."""
+    attempts = tried.attempts
+    if tried.nobody is not None:
+        return Fate((*tried.key, attempts, "not_sent", now, tried.nobody.sentence), ())
+    if tried.is_dropped and not tried.before:
+        return Fate((*tried.key, attempts, "dropped", now, ""), ())
+    counted = min(attempts, ATTEMPTS_MAX - 1) if _is_live_offer(tried.notice, now) else attempts
+    here = [(it, _given_up_at_last(it.state, counted)) for it in tried.deliveries]
+    states = {state for _, state in here} | set(tried.before.values())
+    # Sent, when all were told; dead, when somebody never will be and the rest are settled.
+    state = "pending" if "pending" in states else "dead" if "dead" in states else "sent"
+    error = "; ".join(f"{it.target.name}: {it.error}" for it in tried.deliveries if it.error)
+    rows = [(*tried.key, it.target.name, told, now, it.error) for it, told in here]
+    return Fate(_message(tried.key, attempts, state, error, now, roll), rows)
+
+
+def fate_of_failure(key: Key, attempts: int, error: Exception, now: Instant, roll: float) -> Fate:
+    """Return what is written down where even the try failed: it comes again, and is given up in the end."""
+    said = f"{type(error).__name__}: {error}"
+    return Fate(_message(key, attempts, _given_up_at_last("pending", attempts), said, now, roll), ())
+
+
+def news_of(tried: Try) -> c.Command | None:
+    """Return the command by which the rules hear how a message fared, if they need to."""
+    notice, booking = tried.notice, tried.notice.booking
+    if notice.to != "party" or booking is None:
+        return None
+    if notice.kind != "offer":
+        again = booking.reach in UNREACHABLE and tried.reached_party
+        return c.NoteTold(booking.number) if again else None
+    seq = notice.facts["seq"]
+    if tried.carried:
+        return c.NoteTold(booking.number, seq)
+    if tried.delayed:
+        return c.NoteDelayed(booking.number, seq)
+    nobody = tried.given_up
+    if nobody is None or (nobody.reason in (NO_CHANNEL, NO_CONTACT) and booking.door != PAGE):
+        # Whoever let them in, but at a page, tells them.
+        return None
+    return c.Unreachable(booking.number, seq, nobody.reason, nobody.sentence)
+
+
+def _message(key: Key, attempts: int, state: str, error: str, now: Instant, roll: float) -> Row:
+    due_at = now + delay(attempts, roll) if state == "pending" else now
+    return (*key, attempts, state, due_at, error)
+
+
+def _is_live_offer(notice: Notice, now: Instant) -> bool:
+    """Return True if a message brings an offer that can still be answered."""
+    return notice.kind == "offer" and bool(notice.facts.get("expires_at", 0) > now)
+
+
+def _given_up_at_last(state: str, attempts: int) -> str:
+    return "dead" if state == "pending" and attempts >= ATTEMPTS_MAX else state
