@@ -49,6 +49,19 @@ def test_who_is_to_pay_says_who_they_are_and_may_have_more_time(admin: Client, v
     assert (made["state"], made["party"]["name"]) == ("held", "Ann")
 
 
+def test_what_was_taken_for_nothing_stays_so_whatever_it_costs_since(admin: Client, visitor: Visitor) -> None:
+    admin.pool("gift", 5, "checkout", page=True)
+    there = visitor.sign_up("gift")
+    admin.ask("PATCH", "/v1/pools/gift", {"price": PRICE})
+    page = visitor.look(there)
+    assert "To pay" not in plain(page)
+    assert actions(page) == ["confirm", "cancel"]
+    visitor.submit(f"{there}/confirm", SAID)
+    assert "The place is yours" in plain(visitor.look(there))
+    # Control: who takes a place from now on is to pay for it.
+    assert "To pay: €25.00" in plain(visitor.look(visitor.sign_up("gift")))
+
+
 def test_a_confirmation_sent_by_hand_leads_back_with_the_reason(admin: Client, visitor: Visitor) -> None:
     admin.pool("hand", 5, "checkout", page=True, price=PRICE)
     there = visitor.sign_up("hand")

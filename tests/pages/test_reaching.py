@@ -49,10 +49,13 @@ def test_who_has_left_no_address_is_promised_no_letter(admin: Client, visitor: V
     assert "No offer can reach you: please tell us below where to write." in words
     assert KEPT in words
     assert "We write to you" not in words
+    # First in line, and not the next: the offer would go past.
+    assert "You are next" not in words
     assert Form(page).forms[0][0] == f"{there}/details"
     # The control: once there is an address, there is a letter.
     visitor.submit(f"{there}/details", SAID)
     words = plain(visitor.look(there))
+    assert "You are next When it is your turn" in words
     assert "you then have 24 hours to accept. We write to you then." in words
     assert "No offer can reach you" not in words
 
@@ -163,6 +166,21 @@ def test_where_nothing_can_send_no_page_says_that_we_write(mute: tuple[Server, C
     words = plain(visitor.look(f"/b/{ann['edit_token']}"))
     assert "When it is your turn, the place is yours at once. " + looks in words
     assert "We write to you" not in words
+
+
+def test_a_program_that_hears_of_offers_is_no_letter_to_whoever_gave_no_address(
+    mute: tuple[Server, Client, Visitor],
+) -> None:
+    _, admin, visitor = mute
+    hook = {"url": "https://receiver.invalid/", "kinds": ["offer"]}
+    admin.ask("POST", "/v1/webhooks", hook, expect=201)
+    _, _, there = by_page(admin, visitor, "hooked")
+    words = plain(visitor.look(there))
+    assert "Please look at this page from time to time" in words
+    assert "We write to you" not in words
+    # The control: with an address, the program can write to them.
+    visitor.submit(f"{there}/details", SAID)
+    assert "We write to you then." in plain(visitor.look(there))
 
 
 def test_who_came_by_a_page_that_can_send_no_more_is_told_so(database_url: str) -> None:

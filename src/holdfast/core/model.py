@@ -228,6 +228,13 @@ class Booking(NamedTuple):
         wants = self.wants.key if self.wants is not None else ""
         return f"{NOT_REACHED}{wants}" if self.reach in UNREACHABLE else wants
 
+    def agreed_price(self, of_pool: Price | None) -> Price | None:
+        """Return what a seat costs: the price that was locked with its room, else that it would get room at.
+
+        None among those that were locked means that nothing is to be paid, whatever the pool costs since.
+        """
+        return self.price if self.state in TAKES_ROOM else self.price or self.asked_price or of_pool
+
 
 class Ending(NamedTuple):
     """What a booking had until it ended, for putting it back: its state, and the units of its seats.

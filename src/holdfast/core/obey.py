@@ -72,7 +72,7 @@ def staff_confirm(pool: Pool, booking: Booking) -> bool:
 
     What it costs is the price that was locked when it got room, or that it would get room at.
     """
-    return confirmed_by_staff(pool.policy.confirm_by, booking.price or booking.asked_price or pool.price)
+    return confirmed_by_staff(pool.policy.confirm_by, booking.agreed_price(pool.price))
 
 
 def not_yours_to_confirm(booking: Booking) -> Refusal:

@@ -167,9 +167,8 @@ def _yours_once(notice: Notice, speech: Speech) -> str:
 
 
 def _agreed(notice: Notice) -> Price | None:
-    booking = notice.booking
-    agreed = (booking.price or booking.asked_price) if booking is not None else None
-    return agreed or notice.pool.price
+    of_pool = notice.pool.price
+    return notice.booking.agreed_price(of_pool) if notice.booking is not None else of_pool
 
 
 def _note(facts: Mapping[str, Any], speech: Speech) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from holdfast import tokens
 from holdfast.clock import to_datetime
-from holdfast.core.model import CONFIRMED, HAS_SEATS, HELD, OFFERED, WAITING, Offer
+from holdfast.core.model import CONFIRMED, HAS_SEATS, HELD, OFFERED, TAKES_ROOM, WAITING, Offer
 from holdfast.core.obey import answered
 from holdfast.core.refusals import Refusal
 from holdfast.pages import details as form
@@ -60,7 +60,7 @@ def _page(
     rest_token = tokens.edit_token(call.hf.secret, booking.id)
     waits_on = booking.state in (WAITING, OFFERED)
     gives_less = pool.policy["partial"] == "give_less" and offer.quantity > 1
-    price = mine.price or booking.price or pool.price
+    price = mine.price if mine.state in TAKES_ROOM else mine.price or booking.price or pool.price
     quantity = mine.quantity if state == "claimed" else offer.quantity
     return call.page(
         "offer.html",

@@ -13,6 +13,7 @@ from holdfast.core.model import (
     NO_CHANNEL,
     NO_CONTACT,
     PAGE,
+    TAKES_ROOM,
     WAITING,
     Price,
     confirmed_by_staff,
@@ -40,13 +41,14 @@ class Terms(NamedTuple):
 async def terms_of(reads: Reads, pool: PoolState, booking: Booking) -> Terms:
     """Return the terms of a booking: see `core.obey.staff_confirm`."""
     confirm_by, price = pool.policy["confirm_by"], booking.price
-    if confirm_by != "party" and price is None and booking.state == WAITING:
-        # The price that somebody in line has agreed to is not shown before there is room.
-        key = ids.booking_number(booking.id)
-        assert key is not None
-        (row,) = await reads.reader().each("bookings_by_number", [key])
-        price = rows.booking_of(row).asked_price
-    price = price or pool.price
+    if booking.state not in TAKES_ROOM:
+        if confirm_by != "party" and price is None and booking.state == WAITING:
+            # The price that somebody in line has agreed to is not shown before there is room.
+            key = ids.booking_number(booking.id)
+            assert key is not None
+            (row,) = await reads.reader().each("bookings_by_number", [key])
+            price = rows.booking_of(row).asked_price
+        price = price or pool.price
     total = total_of(price, booking.quantity) if price is not None and price.amount else None
     return Terms(confirmed_by_staff(confirm_by, price), total)
 
@@ -66,7 +68,8 @@ async def way_to_tell(call: Call, pool: PoolState, booking: Booking) -> str:
     if booking.reach == BY_STAFF or (offers and booking.reach in (DEAD_CONTACT, CHANNEL_DOWN)):
         return booking.reach
     if await call.can_tell(booking.party.contacts):
-        return LETTER
+        # A program may be told of the offer; who gave no address gets no letter all the same.
+        return LETTER if booking.party.contacts else LOOK
     if not offers or (booking.door != PAGE and not booking.reach):
         return LOOK
     # Where there is a channel, what is missing is a contact that it leads to.
