@@ -30,7 +30,8 @@ def freed(url: str, admin: Client, pool: str, name: str, **contacts: str) -> str
     held = admin.book(pool, "holder", confirmed=True)
     booking = signed_up(url, pool, name, **contacts)
     admin.act(held["id"], "cancel", {"as_staff": True})
-    admin.advance(1)
+    # Whoever signs up so does by this process's clock, which is ahead of the service's by as long as it runs.
+    admin.advance(300)
     return booking
 
 

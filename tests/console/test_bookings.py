@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from tests.browser.flows import person
 from tests.console.desk import Desk
 from tests.console.stage import salon, yoga
@@ -65,6 +67,7 @@ def test_an_offer_is_answered_at_the_desk(sam: Desk, admin: Client) -> None:
     assert sam.submit(f"/console/bookings/{dee['id']}/yes", token).endswith("told=offer_answered")
 
 
+@pytest.mark.guarantee("unpaid.staff", "Sam of staff confirms at the desk what somebody in line has claimed.")
 def test_where_staff_confirm_a_yes_is_held_until_they_do(sam: Desk, admin: Client) -> None:
     key = yoga(admin, size=2, waiting=2, policy={"confirm_by": "staff"})
     cyd = people(admin, key)["Cyd"]

@@ -38,6 +38,7 @@ def test_a_letter_is_found_and_its_links_work(sam: Desk, told: str) -> None:
     words = plain(page)
     assert "None of these was sent." in words
     assert "gone when the service is started again" in words
+    assert "To have letters sent, set HOLDFAST_SMTP_URL and HOLDFAST_MAIL_FROM" in words
     # The newest first: Bea joined the line after Ann had her place.
     assert words.index("bea@example.org") < words.index("ann@example.org")
     assert f"/console/pools/{told}" in page

@@ -168,6 +168,8 @@ def test_a_letter_that_nothing_could_carry_is_not_sent_with_the_reason(mute: Pla
     assert "Offer" in words
     assert "Not sent no mail server is set up (HOLDFAST_SMTP_URL)" in words
     assert ">Sent<" not in page
+    # Nor were staff: nobody of them has said where.
+    assert "Not sent nobody of staff has said where to be told (Settings, Contacts and web sites)" in words
     replays = [it for it in mute.desk.actions(f"/console/pools/{pool}/messages") if it.endswith("/replay")]
     assert replays
     assert mute.desk.press(f"/console/pools/{pool}/messages", replays[0]).endswith("told=replayed")
@@ -213,6 +215,32 @@ def test_every_reason_has_its_words(broken: Place) -> None:
     assert "the mail server did not take the letter in time. It does not count" in story
     figures = plain(broken.desk.look("/console/numbers?pool=dee"))
     assert "Could not be told 1" in figures
+
+
+@pytest.mark.parametrize(("name", "hears"), [("Ann", True), ("Bea", False)])
+def test_nobody_is_called_told_whom_no_letter_reaches(broken: Place, name: str, hears: bool) -> None:
+    """Bea gave no address at the desk. Control: Ann, to whom letters can go."""
+    contacts = {"email": "ann@example.org"} if hears else {}
+    broken.admin.pool("yoga", 1)
+    holder = broken.admin.book("yoga", "holder", confirmed=True)
+    made = broken.admin.book("yoga", {"id": name.lower(), "name": name, "contacts": contacts})
+    broken.admin.ask("PATCH", "/v1/pools/yoga", {"status": "paused"})
+    broken.admin.act(holder["id"], "cancel", {"as_staff": True})
+    page = f"/console/bookings/{made['id']}"
+    before = plain(broken.desk.look(page))
+    offered = plain(broken.desk.look(broken.desk.press(page, f"{page}/offer", why="first")))
+    assert broken.booking(made["id"])["state"] == "offered"
+    cancelled = plain(broken.desk.look(broken.desk.press(page, f"{page}/cancel")))
+    if hears:
+        assert "Those behind move up. They are told." in before
+        assert "Done: they are told." in offered
+        assert "Cancelled. They are told." in cancelled
+    else:
+        assert "Those behind move up. No letter reaches them: please tell them yourselves." in before
+        assert "Done. Please tell them yourselves: no letter reaches them." in offered
+        assert "Cancelled. Please tell them yourselves." in cancelled
+        for words in (before, offered, cancelled):
+            assert "hey are told" not in words
 
 
 def test_an_address_that_is_mended_makes_them_reachable(broken: Place) -> None:

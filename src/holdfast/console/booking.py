@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
-from holdfast.core.model import BY_STAFF, ENDED, HELD, IN_PLAY, UNREACHABLE
+from holdfast.core.model import BY_STAFF, ENDED, HELD, IN_PLAY, OFFERED, UNREACHABLE
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.http.problems import Problem
@@ -50,6 +50,9 @@ async def _page(
         ended=booking.state in ENDED,
         in_play=booking.state in IN_PLAY,
         unreachable=booking.reach in UNREACHABLE,
+        hears=await call.can_tell(
+            booking.party.contacts, "put_back" if booking.state in ENDED else "cancelled"
+        ),
         changing=call.query.get("change") == "yes",
         fields=details.fields(pool, booking, phone=True, said=said, errors=errors),
         answers=_answers(pool, booking),
@@ -108,7 +111,8 @@ async def extend(call: Call) -> Answer:
 async def cancel(call: Call) -> Answer:
     booking = await _known(call)
     answer = await call.hf.cancel(booking.id, why=call.form.get("why", "").strip(), by=call.by)
-    return _there(call, booking, answer, "cancelled")
+    hears = await call.can_tell(booking.party.contacts, "cancelled")
+    return _there(call, booking, answer, "cancelled" if hears else "cancelled_by_you")
 
 
 async def offer(call: Call) -> Answer:
@@ -117,12 +121,16 @@ async def offer(call: Call) -> Answer:
     opening = _number(call.form.get("opening", ""))
     why = call.form.get("why", "").strip()
     answer = await call.hf.offer(booking.id, why=why, opening=opening, by=call.by)
-    return _there(call, booking, answer, offered(answer))
+    return _there(call, booking, answer, await offered(call, answer))
 
 
-def offered(answer: object) -> str:
+async def offered(call: Call, answer: object) -> str:
     """Say that a seat is offered, and where no letter reaches its party, that staff are to tell them."""
-    return "offered_by_you" if isinstance(answer, Booking) and answer.reach == BY_STAFF else "offered"
+    if not isinstance(answer, Booking):
+        return "offered"
+    kind = "offer" if answer.state == OFFERED else "promoted"
+    hears = answer.reach != BY_STAFF and await call.can_tell(answer.party.contacts, kind)
+    return "offered" if hears else "offered_by_you"
 
 
 async def say_yes(call: Call) -> Answer:

@@ -83,7 +83,7 @@ async def resolve(call: Call) -> Answer:
     there = f"/console/pools/{call.path['pool']}" if call.form.get("back") == "pool" else "/console/needs"
     if action == "to":
         answer: object = await call.hf.offer(to, opening=opening, by=call.by)
-        return call.done(there, answer, desk.offered(answer))
+        return call.done(there, answer, await desk.offered(call, answer))
     was = {it.number: it for it in granted(await call.hf.openings(call.path["pool"]))}.get(opening)
     answer = await call.hf.resolve(call.path["pool"], opening, action, by=call.by)
     told = _ACTIONS.get(action, "")

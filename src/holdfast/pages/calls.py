@@ -84,12 +84,12 @@ class Call:
         await self.of(key[0])
         return key
 
-    async def can_tell(self, contacts: Mapping[str, str] | None = None) -> bool:
+    async def can_tell(self, contacts: Mapping[str, str] | None = None, kind: str = "offer") -> bool:
         """Return True if there is a channel that could tell somebody of an offer who signs up here.
 
-        With `contacts`: somebody who is reached at these. A drawer of letters is a channel for whoever asks
-        under the machine's own address alone: nobody else can read it. A program that is told of offers
-        carries them, too. Without an outbox in this process another one sends.
+        With `contacts`: somebody who is reached at these; with `kind`: of something else. A drawer of letters
+        is a channel for whoever asks under the machine's own address alone: nobody else can read it. A
+        program that is told of offers carries them, too. Without an outbox in this process another one sends.
         """
         outbox = self.hf.outbox
         channels = _ANY if outbox is None else outbox.channels
@@ -97,7 +97,7 @@ class Call:
             channels = frozenset()
         if channels and (contacts is None or _carry(channels, contacts)):
             return True
-        return any(not it.kinds or "offer" in it.kinds for it in await self.hf.webhooks())
+        return any(not it.kinds or kind in it.kinds for it in await self.hf.webhooks())
 
     def _is_asked_here(self) -> bool:
         """Return True if somebody at this very machine asks, and no proxy for others."""
