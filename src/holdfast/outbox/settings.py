@@ -1,6 +1,6 @@
 """How and with what name messages go out: from the environment, or as a program says it.
 
-Without a mail server or a text service in the settings, messages to people go to the log alone.
+Without a mail server or a text service in the settings, nobody is told: a line in the log names each letter.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MessageSettings:
     """The sender of e-mails: `Seats <seats@example.org>`."""
     sms_url: str = field(default="", repr=False)
     """The text service, of Twilio's shape: `https://SID:TOKEN@host`. Unless it is set, there are no texts;
-    without either, what people would be told goes to the log."""
+    without either, nobody is told."""
     sms_from: str = ""
     """The sender of texts: a number or a name."""
     sms_region: str = ""
