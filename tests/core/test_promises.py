@@ -45,11 +45,8 @@ holding = {
     "party_quantity_max": st.sampled_from([1, 10]),
     "confirm_by": st.sampled_from([None, "party", "staff"]),
 }
-queueing = {
-    "priority_rules": st.just(
-        [{"when": {"tag": "member"}, "add": 5}, {"when": {"attribute": "credits", "at_least": 90}, "add": 2}]
-    )
-}
+members, honours = {"tag": "member"}, {"attribute": "credits", "at_least": 90}
+queueing = {"priority_rules": st.just([{"when": members, "add": 5}, {"when": honours, "add": 2}])}
 offering = {
     "offer_window": st.sampled_from(["1m", "10m", "24h"]),
     "offers_live_max": st.sampled_from([None, 1, 2]),
