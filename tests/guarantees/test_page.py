@@ -8,7 +8,7 @@ from pathlib import Path
 from testbed.guarantees.evidence import Drill, Ran, Results, read_drills, read_results, record, write_results
 from testbed.guarantees.marks import Mark, read_marks
 from testbed.guarantees.page import PAGE, cases, current, page
-from testbed.guarantees.rows import Row, read_rows
+from testbed.guarantees.rows import ROOT, Row, read_rows
 
 BOTH = ["sqlite", "postgres"]
 ROW = Row(
@@ -47,7 +47,13 @@ def test_every_test_that_shows_something_has_run_and_no_other_is_claimed() -> No
 def test_every_row_is_proved() -> None:
     found = cases(read_rows(), read_marks(), read_results(), read_drills())
     assert {case.row.id: case.missing() for case in found if case.missing()} == {}
-    assert len(found) == 29
+    assert len(found) == 31
+
+
+def test_the_readme_counts_the_rows_that_there_are() -> None:
+    kinds = [row.kind for row in read_rows()]
+    said = f"{kinds.count('fault')} faults and {kinds.count('attack')} attacks"
+    assert said in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_mark_and_every_drill_names_a_row() -> None:

@@ -86,7 +86,8 @@ def test_a_page_that_could_tell_nobody_says_that_signing_up_is_not_ready(
 )
 @pytest.mark.guarantee(
     "untold.said",
-    "The letters say not_sent, and which setting is missing; what needs staff lists Cyd, and they are told.",
+    "The letters say not_sent, that to staff as well, and which setting is missing; what needs staff lists "
+    "Cyd.",
 )
 def test_who_could_not_be_told_keeps_everything_and_the_seat_goes_on(
     server: Server, admin: Client, visitor: Visitor
