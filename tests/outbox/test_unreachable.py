@@ -41,7 +41,7 @@ async def test_a_hard_bounce_rolls_on_at_once_and_tells_staff(post: Post) -> Non
     body = told.get_body(("plain",))
     assert body is not None
     assert "no such mailbox" in body.get_content()
-    assert "Das Angebot ist an die nächste Person" in " ".join(body.get_content().split())
+    assert "Der Platz ist an die nächste Person" in " ".join(body.get_content().split())
     await assert_verified(post.url)
 
 
