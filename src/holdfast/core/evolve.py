@@ -237,7 +237,10 @@ def _booking_changed(
     given: dict[str, Any] = {"party": party, "answers": answers}
     if "told_by_staff" in event.details:
         given["reach"] = BY_STAFF
-    elif "told_by_channels" in event.details or "contacts" in event.details:
+    elif "told_by_channels" in event.details:
+        given["reach"] = ""
+    elif "contacts" in event.details and view.bookings[event.booking].reach in UNREACHABLE:
+        # Staff who tell it themselves go on doing so.
         given["reach"] = ""
     _change(view, event, **{name: value for name, value in given.items() if value is not None})
 
