@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import granted
-from holdfast.outbox import MessageSettings, Outbox
+from holdfast.outbox import MessageSettings, Outbox, loop
 from holdfast.outbox.backoff import ATTEMPTS_MAX
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
@@ -189,6 +189,24 @@ async def test_a_new_address_is_asked_at_once(post: Post) -> None:
 async def test_a_channel_that_comes_later_reaches_who_was_passed_over(post: Post) -> None:
     bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
     olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    granted(await post.hf.cancel(olga.id))
+    await bare.send_due()
+    await bare.close()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_channel")
+    await post.outbox.send_due()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
+
+
+async def test_those_whom_a_new_channel_cannot_reach_keep_it_from_nobody(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are more of them than are looked at, at a time, and all stand before Cyd."""
+    monkeypatch.setattr(loop, "_AGAIN_MAX", 3)
+    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
+    olga = await post.book("lesson", "Olga")
+    for number in range(7):
+        await from_page(post, f"No-{number}")
     cyd = await from_page(post, "Cyd", email="cyd@example.org")
     granted(await post.hf.cancel(olga.id))
     await bare.send_due()

@@ -48,6 +48,7 @@ _PAUSE_S: Final = 0.5
 _BREATH_S: Final = 0.02
 _CLOSE_S: Final = 5.0
 _LOWEST: Final = -1
+_BEFORE_ALL: Final = (_LOWEST, 0)
 # While so many commands wait, people come first: some 200 messages a second go out, in few takes.
 _BUSY: Final = 16
 _FEW: Final = 24
@@ -93,6 +94,8 @@ class Outbox:
         self._latest: dict[About, asyncio.Task[None]] = {}
         # How many of these each pool has.
         self._hands: Counter[int] = Counter()
+        # Up to which booking it was looked whether there is a way to reach it by now.
+        self._looked_up_to = _BEFORE_ALL
         self._task: asyncio.Task[None] | None = None
         self._noted: list[Fate] = []
         self._marking = asyncio.Lock()
@@ -146,7 +149,8 @@ class Outbox:
 
     async def send_due(self) -> int:
         """Send everything that is due now, and wait for it; how many messages were tried."""
-        await self._reach_again()
+        while await self._reach_again():
+            pass
         count = 0
         while (taken := await self._take_in_hand()) or self._in_hand:
             await asyncio.wait(self._in_hand)
@@ -308,14 +312,21 @@ class Outbox:
             # What was handed over would go out once more: a database that is away is waited for.
             await asyncio.sleep(_PAUSE_S)
 
-    async def _reach_again(self) -> None:
-        """Have those asked again who could not be reached for want of a channel, if there is one by now."""
+    async def _reach_again(self) -> bool:
+        """Have those asked again who could not be reached for want of a channel, if there is one by now.
+
+        So many are looked at, at a time. Return True if there are more: the next look goes on behind these.
+        """
         reader = self._hf.store.reader()
-        for row in await reader.rows("not_reached", _AGAIN_MAX):
+        found = await reader.rows("not_reached", *self._looked_up_to, _AGAIN_MAX)
+        for row in found:
             booking, pool_id, org = rows.booking_of(row[:-1]), row[0], row[-1]
             webhooks = await reader.rows("webhooks_of", org) if self._deliverer.calls_webhooks else ()
             if contacts_carried(booking, self.channels) or any(carries(it[3], "offer") for it in webhooks):
                 await self._hf.submit(pool_id, c.NoteReachable(booking.number))
+        are_more = len(found) == _AGAIN_MAX
+        self._looked_up_to = (found[-1][0], found[-1][1]) if are_more else _BEFORE_ALL
+        return are_more
 
     async def _mark(self) -> None:
         """Write down how it went. Those that come while another is writing go together in the next."""

@@ -153,9 +153,12 @@ UPDATE outbox SET state = 'pending', due_at = $4, attempts = 0, error = ''
 WHERE pool_id = $1 AND seq = $2 AND part = $3 AND state <> 'pending' AND facts <> '{}' RETURNING 1;
 
 -- name: not_reached
--- Those in line who could not be told of an offer for want of a channel or a contact, and their orgs.
+-- Those in line behind a booking who could not be told of an offer for want of a channel or a contact, and their orgs.
 SELECT {booking}, (SELECT p.org FROM pools AS p WHERE p.id = bookings.pool_id)
-FROM bookings WHERE reach <> '' AND reach IN ('no_channel', 'no_contact') AND state = 'waiting' LIMIT $1;
+FROM bookings
+WHERE reach <> '' AND reach IN ('no_channel', 'no_contact') AND state = 'waiting'
+    AND (pool_id, number) > ($1::bigint, $2::bigint)
+ORDER BY pool_id, number LIMIT $3;
 
 -- name: templates_of
 SELECT kind, language, part, text, by, updated_at FROM templates WHERE org = $1 ORDER BY kind, language, part;
