@@ -275,6 +275,43 @@ async def test_a_mail_server_that_was_down_for_a_whole_window_costs_nobody_a_pla
     await assert_verified(post.url)
 
 
+async def test_after_an_outage_of_days_the_late_letter_still_comes(post: Post) -> None:
+    """It is tried beyond its usual end, for until a letter is taken offers pass its party over."""
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    post.mail.down()
+    granted(await post.hf.cancel(olga.id))
+    await post.pass_time(3 * 24 * 3_600, step_s=1_800)
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "channel_down")
+    post.mail.up()
+    await post.pass_time(7_200, step_s=600)
+    assert await reach(post, cyd) == ""
+    # Control: what tells of nothing that passes her over is given up.
+    told = granted(await post.hf.messages("lesson"))
+    assert [it.state for it in told if (it.kind, it.booking) == ("joined", cyd)] == ["dead"]
+
+
+async def test_a_program_that_is_gone_passes_over_nobody_whom_others_tell(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ann came by the library, without an address: whoever let her in tells her all the same."""
+    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    granted(await post.hf.add_webhook(hook.url, kinds=["offer"]))
+    hook.status = 410
+    olga = await post.book("lesson", "Olga")
+    ann = granted(await post.hf.book("lesson", "ann")).id
+    cyd = await from_page(post, "Cyd")
+    granted(await post.hf.cancel(olga.id))
+    await post.outbox.send_due()
+    assert len(hook.received) == 1
+    assert (await state(post, ann), await reach(post, ann)) == ("offered", "")
+    # Control: who came by a page has nobody else.
+    granted(await post.hf.cancel(ann))
+    assert await state(post, cyd) == "offered"
+    await post.outbox.send_due()
+    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "channel_down")
+
+
 async def test_an_offer_that_was_told_lapses_as_ever(post: Post) -> None:
     olga = await post.book("lesson", "Olga")
     cyd = await from_page(post, "Cyd", email="cyd@example.org")

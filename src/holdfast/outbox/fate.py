@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.core import commands as c
-from holdfast.core.model import NO_CHANNEL, NO_CONTACT, PAGE, UNREACHABLE, Instant
+from holdfast.core.model import (
+    CHANNEL_DOWN,
+    DEAD_CONTACT,
+    OFFERED,
+    PAGE,
+    UNREACHABLE,
+    WAITING,
+    Instant,
+)
 from holdfast.messages.notice import Key, Notice
 from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
 from holdfast.outbox.deliver import Try
@@ -21,13 +29,13 @@ class Fate(NamedTuple):
 
 
 def fate_of(tried: Try, now: Instant, roll: float) -> Fate:
-    """Return what is written down of a try. An offer is tried until its window ends, however long."""
+    """Return what is written down of a try."""
     attempts = tried.attempts
     if tried.nobody is not None:
         return Fate((*tried.key, attempts, "not_sent", now, tried.nobody.sentence), ())
     if tried.is_dropped and not tried.before:
         return Fate((*tried.key, attempts, "dropped", now, ""), ())
-    counted = min(attempts, ATTEMPTS_MAX - 1) if _is_live_offer(tried.notice, now) else attempts
+    counted = min(attempts, ATTEMPTS_MAX - 1) if _is_never_given_up(tried.notice, now) else attempts
     here = [(it, _given_up_at_last(it.state, counted)) for it in tried.deliveries]
     states = {state for _, state in here} | set(tried.before.values())
     # Sent, when all were told; dead, when somebody never will be and the rest are settled.
@@ -57,8 +65,8 @@ def news_of(tried: Try) -> c.Command | None:
     if tried.delayed:
         return c.NoteDelayed(booking.number, seq)
     nobody = tried.given_up
-    if nobody is None or (nobody.reason in (NO_CHANNEL, NO_CONTACT) and booking.door != PAGE):
-        # Whoever let them in, but at a page, tells them.
+    if nobody is None or (nobody.reason != DEAD_CONTACT and booking.door != PAGE):
+        # Whoever let them in, but at a page, tells them: also where a program was told once, and is gone.
         return None
     return c.Unreachable(booking.number, seq, nobody.reason, nobody.sentence)
 
@@ -68,9 +76,17 @@ def _message(key: Key, attempts: int, state: str, error: str, now: Instant, roll
     return (*key, attempts, state, due_at, error)
 
 
-def _is_live_offer(notice: Notice, now: Instant) -> bool:
-    """Return True if a message brings an offer that can still be answered."""
-    return notice.kind == "offer" and bool(notice.facts.get("expires_at", 0) > now)
+def _is_never_given_up(notice: Notice, now: Instant) -> bool:
+    """Return True for an offer that can still be answered, or that no channel took in time.
+
+    In the second case offers pass its party over until a letter to it is taken, and that may be this one.
+    """
+    booking = notice.booking
+    if notice.kind != "offer" or booking is None:
+        return False
+    # Offered still, though the window is over: the rules are about to say so.
+    was_not_told = booking.state == OFFERED or (booking.state == WAITING and booking.reach == CHANNEL_DOWN)
+    return bool(notice.facts.get("expires_at", 0) > now) or was_not_told
 
 
 def _given_up_at_last(state: str, attempts: int) -> str:
