@@ -367,3 +367,21 @@ async def test_a_letter_that_was_not_sent_can_be_sent_when_there_is_a_way(post: 
     await post.outbox.send_due()
     assert granted(await post.hf.message(joined.id)).state == "sent"
     assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined"]
+
+
+async def test_a_letter_about_an_offer_that_was_taken_back_says_to_nobody_that_it_runs(post: Post) -> None:
+    """The seat went on to Bea, though Cyd would still have most of her ten minutes."""
+    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    bea = await post.book("lesson", "Bea")
+    granted(await post.hf.cancel(olga.id))
+    await bare.send_due()
+    await bare.close()
+    told = granted(await post.hf.messages("lesson"))
+    (offer,) = [it for it in told if (it.kind, it.booking) == ("offer", cyd)]
+    assert (offer.state, await state(post, bea.id)) == ("not_sent", "offered")
+    granted(await post.hf.replay(offer.id))
+    await post.outbox.send_due()
+    assert granted(await post.hf.message(offer.id)).state == "dropped"
+    assert post.mail.to("cyd@example.org") == []

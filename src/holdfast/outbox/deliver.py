@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.model import CHANNEL_DOWN, DEAD_CONTACT, HELD, Instant
+from holdfast.core.model import CHANNEL_DOWN, DEAD_CONTACT, HELD, OFFERED, Instant
 from holdfast.messages import letter
 from holdfast.messages.attachments import attachments
 from holdfast.messages.context import Speech
@@ -20,6 +20,7 @@ from holdfast.notifiers.drawer import Drawer
 from holdfast.observe import Observer
 from holdfast.outbox.settings import MessageSettings
 from holdfast.outbox.targets import Nobody, Target, nobody_to_tell, targets_of
+from holdfast.store import rows
 from holdfast.store.base import Reader, Row
 
 log = logging.getLogger("holdfast")
@@ -137,7 +138,7 @@ class Deliverer:
             key, attempts = notice.key, row[8]
             noted = await reader.each("deliveries_of_messages", [key])
             settled = {it[3]: it[4] for it in noted if it[4] != "pending"}
-            if _is_moot(notice, now):
+            if _is_moot(notice, now) or await _is_taken_back(reader, notice, now):
                 return Try(key, attempts, notice, [], settled, is_dropped=True)
             found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)
             if not found and not settled:
@@ -227,3 +228,17 @@ def _is_moot(notice: Notice, now: Instant) -> bool:
         return False
     booking, ends = notice.booking, notice.facts.get("expires_at")
     return booking.state != HELD or booking.expires_at != ends or (ends is not None and ends <= now)
+
+
+async def _is_taken_back(reader: Reader, notice: Notice, now: Instant) -> bool:
+    """Return True if a letter would say that an offer runs which has ended because nobody was told of it.
+
+    Once its window is over as well, the letter says so by itself.
+    """
+    booking, seq = notice.booking, notice.facts.get("seq")
+    if notice.kind != "offer" or booking is None or notice.facts["expires_at"] <= now:
+        return False
+    if booking.state == OFFERED and booking.offer_seq == seq:
+        return False
+    found = await reader.each("offers_by_key", [(notice.key.pool_id, booking.number, seq)])
+    return any(rows.offer_of(row).outcome == "unreachable" for row in found)
