@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from holdfast import granted
+from holdfast.core import commands as c
 from holdfast.outbox import MessageSettings, Outbox, loop
 from holdfast.outbox.backoff import ATTEMPTS_MAX
 from tests.notifiers.servers import Receiver
@@ -385,3 +389,42 @@ async def test_a_letter_about_an_offer_that_was_taken_back_says_to_nobody_that_i
     await post.outbox.send_due()
     assert granted(await post.hf.message(offer.id)).state == "dropped"
     assert post.mail.to("cyd@example.org") == []
+
+
+async def test_a_late_letter_waits_also_while_nothing_is_set_up(post: Post) -> None:
+    olga = await post.book("lesson", "Olga")
+    cyd = await from_page(post, "Cyd", email="cyd@example.org")
+    await post.outbox.send_due()
+    post.mail.down()
+    granted(await post.hf.cancel(olga.id))
+    await post.pass_time(660, step_s=60)
+    assert await reach(post, cyd) == "channel_down"
+    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
+    await post.hf.advance(seconds=3_600)
+    await bare.send_due()
+    await bare.close()
+    post.mail.up()
+    await post.pass_time(7_200, step_s=600)
+    assert await reach(post, cyd) == ""
+
+
+async def test_whoever_mends_the_address_while_the_letter_bounces_is_asked_there(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post.mail.answers["ann@example.org"] = NO_SUCH
+    olga = await post.book("lesson", "Olga")
+    ann = await from_page(post, "Ann", email="ann@example.org")
+    await post.outbox.send_due()
+    granted(await post.hf.cancel(olga.id))
+
+    async def mend(submit: Any, pool_id: int, command: Any) -> Any:
+        if isinstance(command, c.Unreachable):
+            monkeypatch.undo()
+            granted(await post.hf.change_booking(ann, contacts={"email": "right@example.org"}))
+        return await submit(pool_id, command)
+
+    monkeypatch.setattr(post.hf, "submit", partial(mend, post.hf.submit))
+    await post.outbox.send_due()
+    assert (await state(post, ann), await reach(post, ann)) == ("offered", "")
+    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("right@example.org")]
+    await assert_verified(post.url)

@@ -121,7 +121,7 @@ class Decline(NamedTuple):
 class Unreachable(NamedTuple):
     """No channel can carry an offer to its party: the seat must not wait for an answer to it.
 
-    `reason` is one of UNREACHABLE; `why` is what the channel said.
+    `reason` is one of UNREACHABLE; `why` is what the channel said; `contacts` are those that were tried.
     """
 
     booking: int
@@ -129,6 +129,7 @@ class Unreachable(NamedTuple):
     reason: str = DEAD_CONTACT
     why: str = ""
     by: str = "outbox"
+    contacts: Mapping[str, str] | None = None
 
 
 class NoteTold(NamedTuple):

@@ -223,6 +223,9 @@ def unreachable(work: Work, command: c.Unreachable, booking: Booking, offer: Off
     if offer.outcome is not None or offer.told == TOLD or booking.reach == BY_STAFF:
         return Done(booking.number, repeated=True)
     end_untold(work, booking, command.reason, command.why)
+    if command.contacts not in (None, booking.party.contacts):
+        # It has said another address while the letter was on its way to this one.
+        work.emit(e.Reachable(work.now, booking.number))
     return Done(booking.number)
 
 

@@ -31,6 +31,8 @@ class Fate(NamedTuple):
 def fate_of(tried: Try, now: Instant, roll: float) -> Fate:
     """Return what is written down of a try."""
     attempts = tried.attempts
+    if tried.nobody is not None and _waits_for_its_letter(tried.notice):
+        return Fate(_message(tried.key, attempts, "pending", tried.nobody.sentence, now, roll), ())
     if tried.nobody is not None:
         return Fate((*tried.key, attempts, "not_sent", now, tried.nobody.sentence), ())
     if tried.is_dropped and not tried.before:
@@ -68,7 +70,8 @@ def news_of(tried: Try) -> c.Command | None:
     if nobody is None or (nobody.reason != DEAD_CONTACT and booking.door != PAGE):
         # Whoever let them in, but at a page, tells them: also where a program was told once, and is gone.
         return None
-    return c.Unreachable(booking.number, seq, nobody.reason, nobody.sentence)
+    tried_at = booking.party.contacts
+    return c.Unreachable(booking.number, seq, nobody.reason, nobody.sentence, contacts=tried_at)
 
 
 def _message(key: Key, attempts: int, state: str, error: str, now: Instant, roll: float) -> Row:
@@ -85,8 +88,16 @@ def _is_never_given_up(notice: Notice, now: Instant) -> bool:
     if notice.kind != "offer" or booking is None:
         return False
     # Offered still, though the window is over: the rules are about to say so.
-    was_not_told = booking.state == OFFERED or (booking.state == WAITING and booking.reach == CHANNEL_DOWN)
-    return bool(notice.facts.get("expires_at", 0) > now) or was_not_told
+    runs = booking.state == OFFERED or bool(notice.facts.get("expires_at", 0) > now)
+    return runs or _waits_for_its_letter(notice)
+
+
+def _waits_for_its_letter(notice: Notice) -> bool:
+    """Return True if a letter brings an offer that no channel took in time, and its party is passed over."""
+    booking = notice.booking
+    if notice.kind != "offer" or booking is None:
+        return False
+    return booking.state == WAITING and booking.reach == CHANNEL_DOWN
 
 
 def _given_up_at_last(state: str, attempts: int) -> str:
