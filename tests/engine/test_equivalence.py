@@ -31,8 +31,9 @@ from holdfast.store import blocks, loaded, loader, rows
 from holdfast.store.writer import GENESIS, entry_digest
 from holdfast.sync import SyncHoldfast, open_sync
 from testbed.postgres import fresh_database
+from tests.core.drawn import any_pool, attributes, requests, starts
 from tests.core.history import START, History
-from tests.core.test_promises import Histories, any_pool, attributes, requests, starts
+from tests.core.test_promises import Histories
 from tests.database import SECRET, asking
 
 OF_POOL = {

@@ -70,7 +70,7 @@ def test_batches_follow_each_other_and_some_fail(monkeypatch: pytest.MonkeyPatch
         return written
 
     monkeypatch.setattr(Engine, "_fly", flown)
-    for seed in (903, 909):
+    for seed in (906, 917):
         run_seed(seed, 60)
     assert seen["followed"] > 10
     assert seen["failed with one decided on it"]
