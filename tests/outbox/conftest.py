@@ -69,3 +69,10 @@ async def post(database_url: str, mail: MailServer) -> AsyncIterator[Post]:
         )
         yield Post(hf, outbox, mail, database_url)
         await outbox.close()
+
+
+@pytest.fixture
+async def lesson(post: Post) -> None:
+    """A pool that hands nothing back: whoever is first is asked again and again."""
+    policy = {"offer_window": "10m", "cooldown": "0s", "attempts_max": None}
+    granted(await post.hf.create_pool("lesson", preset="class_waitlist", policy=policy, quotas={"main": 1}))

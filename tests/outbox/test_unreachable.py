@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import pytest
 
 from holdfast import granted
-from holdfast.core import commands as c
-from holdfast.outbox import MessageSettings, Outbox, loop
+from holdfast.outbox import MessageSettings, Outbox
 from holdfast.outbox.backoff import ATTEMPTS_MAX
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
+from tests.outbox.passed_over import NO_SUCH, from_page, offers_said, reach, state
 from tests.outbox.test_sending import offered
 from tests.verified import assert_verified
 
-NO_SUCH = "550 5.1.1 <ann@example.org>: no such mailbox"
-
-
-@pytest.fixture
-async def post(post: Post) -> Post:
-    """With a pool that hands nothing back: whoever is first is asked again and again."""
-    policy = {"offer_window": "10m", "cooldown": "0s", "attempts_max": None}
-    granted(await post.hf.create_pool("lesson", preset="class_waitlist", policy=policy, quotas={"main": 1}))
-    return post
-
-
-async def state(post: Post, booking: str) -> str:
-    return granted(await post.hf.booking(booking)).state
+pytestmark = pytest.mark.usefixtures("lesson")
 
 
 async def test_a_hard_bounce_rolls_on_at_once_and_tells_staff(post: Post) -> None:
@@ -126,21 +111,6 @@ async def test_whoever_was_let_in_without_an_address_is_told_by_who_let_them_in(
     assert granted(await post.hf.booking(ann.id)).attempts > 1
 
 
-async def offers_said(post: Post) -> list[tuple[str, str]]:
-    """How it stands with the letters that bring offers, and why."""
-    return [(it.state, it.error) for it in granted(await post.hf.messages("lesson")) if it.kind == "offer"]
-
-
-async def from_page(post: Post, name: str, **contacts: str) -> str:
-    """Somebody who came by the public page."""
-    party = {"id": name.lower(), "name": name, "contacts": contacts}
-    return granted(await post.hf.book("lesson", party, door="page")).id
-
-
-async def reach(post: Post, booking: str) -> str:
-    return granted(await post.hf.booking(booking)).reach
-
-
 @pytest.mark.parametrize(
     ("contacts", "reason", "said"),
     [
@@ -176,48 +146,6 @@ async def test_control_without_the_door_three_windows_pass_for_nothing(post: Pos
     await post.outbox.send_due()
     await post.pass_time(11 * 60, step_s=60)
     assert granted(await post.hf.booking(cyd)).attempts > 0
-
-
-async def test_a_new_address_is_asked_at_once(post: Post) -> None:
-    olga = await post.book("lesson", "Olga")
-    cyd = await from_page(post, "Cyd")
-    granted(await post.hf.cancel(olga.id))
-    await post.outbox.send_due()
-    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_contact")
-    granted(await post.hf.change_booking(cyd, contacts={"email": "cyd@example.org"}))
-    assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
-    await post.outbox.send_due()
-    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("cyd@example.org")]
-
-
-async def test_a_channel_that_comes_later_reaches_who_was_passed_over(post: Post) -> None:
-    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
-    olga = await post.book("lesson", "Olga")
-    cyd = await from_page(post, "Cyd", email="cyd@example.org")
-    granted(await post.hf.cancel(olga.id))
-    await bare.send_due()
-    await bare.close()
-    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_channel")
-    await post.outbox.send_due()
-    assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
-
-
-async def test_those_whom_a_new_channel_cannot_reach_keep_it_from_nobody(
-    post: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There are more of them than are looked at, at a time, and all stand before Cyd."""
-    monkeypatch.setattr(loop, "_AGAIN_MAX", 3)
-    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
-    olga = await post.book("lesson", "Olga")
-    for number in range(7):
-        await from_page(post, f"No-{number}")
-    cyd = await from_page(post, "Cyd", email="cyd@example.org")
-    granted(await post.hf.cancel(olga.id))
-    await bare.send_due()
-    await bare.close()
-    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "no_channel")
-    await post.outbox.send_due()
-    assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
 
 
 async def test_a_program_that_is_told_of_offers_carries_them(
@@ -261,38 +189,6 @@ async def test_news_for_a_program_does_not_reach_the_person(
     await post.outbox.send_due()
     assert len(hook.received) == 1
     assert await reach(post, cyd) == "no_contact"
-
-
-async def test_a_mail_server_that_was_down_for_a_whole_window_costs_nobody_a_place(post: Post) -> None:
-    """Ann came by the library: a letter that a channel should carry and did not costs her nothing either."""
-    post.mail.down()
-    ann, _ = await offered(post)
-    await post.pass_time(11 * 60, step_s=60)
-    found = granted(await post.hf.booking(ann))
-    assert (found.state, found.attempts, found.reach) == ("waiting", 0, "channel_down")
-    post.mail.up()
-    await post.pass_time(3_600, step_s=300)
-    assert await reach(post, ann) == ""
-    codes = [step.code for step in granted(await post.hf.explain(ann))]
-    assert codes[:4] == ["joined", "offered", "delayed", "not_reached"]
-    assert "reachable" in codes
-    await assert_verified(post.url)
-
-
-async def test_after_an_outage_of_days_the_late_letter_still_comes(post: Post) -> None:
-    """It is tried beyond its usual end, for until a letter is taken offers pass its party over."""
-    olga = await post.book("lesson", "Olga")
-    cyd = await from_page(post, "Cyd", email="cyd@example.org")
-    post.mail.down()
-    granted(await post.hf.cancel(olga.id))
-    await post.pass_time(3 * 24 * 3_600, step_s=1_800)
-    assert (await state(post, cyd), await reach(post, cyd)) == ("waiting", "channel_down")
-    post.mail.up()
-    await post.pass_time(7_200, step_s=600)
-    assert await reach(post, cyd) == ""
-    # Control: what tells of nothing that passes her over is given up.
-    told = granted(await post.hf.messages("lesson"))
-    assert [it.state for it in told if (it.kind, it.booking) == ("joined", cyd)] == ["dead"]
 
 
 async def test_a_program_that_is_gone_passes_over_nobody_whom_others_tell(
@@ -359,20 +255,6 @@ async def test_an_offer_is_tried_until_its_window_ends_however_often_that_is(pos
     assert await state(post, ann) == "offered"
 
 
-async def test_a_letter_that_was_not_sent_can_be_sent_when_there_is_a_way(post: Post) -> None:
-    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
-    await post.book("chair", "Olga")
-    await post.book("chair", "Ann")
-    await bare.send_due()
-    await bare.close()
-    (joined,) = [it for it in granted(await post.hf.messages("chair")) if it.kind == "joined"]
-    assert (joined.state, joined.error) == ("not_sent", "no mail server is set up: HOLDFAST_SMTP_URL")
-    granted(await post.hf.replay(joined.id))
-    await post.outbox.send_due()
-    assert granted(await post.hf.message(joined.id)).state == "sent"
-    assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined"]
-
-
 async def test_a_letter_about_an_offer_that_was_taken_back_says_to_nobody_that_it_runs(post: Post) -> None:
     """The seat went on to Bea, though Cyd would still have most of her ten minutes."""
     bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
@@ -389,42 +271,3 @@ async def test_a_letter_about_an_offer_that_was_taken_back_says_to_nobody_that_i
     await post.outbox.send_due()
     assert granted(await post.hf.message(offer.id)).state == "dropped"
     assert post.mail.to("cyd@example.org") == []
-
-
-async def test_a_late_letter_waits_also_while_nothing_is_set_up(post: Post) -> None:
-    olga = await post.book("lesson", "Olga")
-    cyd = await from_page(post, "Cyd", email="cyd@example.org")
-    await post.outbox.send_due()
-    post.mail.down()
-    granted(await post.hf.cancel(olga.id))
-    await post.pass_time(660, step_s=60)
-    assert await reach(post, cyd) == "channel_down"
-    bare = Outbox(post.hf, MessageSettings(base_url="https://seats.example.org"))
-    await post.hf.advance(seconds=3_600)
-    await bare.send_due()
-    await bare.close()
-    post.mail.up()
-    await post.pass_time(7_200, step_s=600)
-    assert await reach(post, cyd) == ""
-
-
-async def test_whoever_mends_the_address_while_the_letter_bounces_is_asked_there(
-    post: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    post.mail.answers["ann@example.org"] = NO_SUCH
-    olga = await post.book("lesson", "Olga")
-    ann = await from_page(post, "Ann", email="ann@example.org")
-    await post.outbox.send_due()
-    granted(await post.hf.cancel(olga.id))
-
-    async def mend(submit: Any, pool_id: int, command: Any) -> Any:
-        if isinstance(command, c.Unreachable):
-            monkeypatch.undo()
-            granted(await post.hf.change_booking(ann, contacts={"email": "right@example.org"}))
-        return await submit(pool_id, command)
-
-    monkeypatch.setattr(post.hf, "submit", partial(mend, post.hf.submit))
-    await post.outbox.send_due()
-    assert (await state(post, ann), await reach(post, ann)) == ("offered", "")
-    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("right@example.org")]
-    await assert_verified(post.url)
