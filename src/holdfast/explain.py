@@ -190,8 +190,8 @@ def _offered(known: _Known, event: e.Offered, by: str) -> Told:
     known.attempts += 1
     what, window = _seats(event.quantity, event.units), span(event.expires_at - event.at)
     if event.why:
-        known.is_unreachable = False
-        return "offered", "staff", f"Staff offered you {what} for {window} ({event.why})."
+        tell = " No letter reaches you, so they tell you themselves." if known.is_unreachable else ""
+        return "offered", "staff", f"Staff offered you {what} for {window} ({event.why}).{tell}"
     return "offered", "", f"You were #{event.position} and were offered {what} for {window}."
 
 

@@ -44,7 +44,8 @@ class Booking(msgspec.Struct, frozen=True):
 
     `door` is the one that it came by: library, secret_key, public_key, page, console or csv. `reach` is empty
     where letters tell its party of offers; `staff` where staff do; else why nobody can, and offers pass it
-    over: no_channel, no_contact, dead_contact or channel_down.
+    over: no_channel, no_contact, dead_contact or channel_down. An offer that staff make it all the same is
+    theirs to tell.
     """
 
     id: str

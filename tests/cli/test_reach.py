@@ -72,6 +72,17 @@ def test_a_booking_says_how_it_came_and_who_tells_its_party(cli: Cli, ann: str) 
     assert "Let in by a program or the command line." in cli("booking", bea)
 
 
+def test_a_seat_that_staff_offer_is_theirs_to_tell_and_the_next_is_not(cli: Cli, ann: str) -> None:
+    cli("offer", ann, "--staff", "Olga")
+    shown = cli("booking", ann)
+    mail = f"{MAIL}, HOLDFAST_MAIL_FROM."
+    assert f"You tell them of this offer, later ones pass them over: {mail}" in shown
+    assert "you tell them" in cli("bookings", "yoga", "--party", "ann")
+    cli("decline", ann)
+    assert f"Offers pass them over: {mail}" in cli("booking", ann)
+    assert "cannot be told" in cli("line", "yoga")
+
+
 def test_details_are_changed_and_the_rest_of_them_stays(cli: Cli, ann: str) -> None:
     cli("change", ann, "--phone", "+358401234567", "--staff", "Olga")
     party = cli.json("booking", ann)["party"]

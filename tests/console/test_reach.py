@@ -116,6 +116,23 @@ def test_a_seat_is_offered_and_staff_are_asked_to_tell_them(mute: Place) -> None
     assert "you tell them" in plain(mute.desk.look(f"/console/pools/{mute.booking(ann)['pool']}"))
 
 
+def test_nobody_is_called_told_whose_letter_came_back(broken: Place) -> None:
+    """Mail is set up and there is an address, but it does not take mail: staff tell of what they offer."""
+    bea = broken.freed("yoga", "Bea", email="bea at nowhere")
+    assert broken.booking(bea)["reach"] == "dead_contact"
+    page = f"/console/bookings/{bea}"
+    assert "Offers pass them over. The address does not take mail" in plain(broken.desk.look(page))
+    assert broken.desk.press(NEEDS, f"{page}/offer") == "/console/needs?told=offered_by_you"
+    words = plain(broken.desk.look(page))
+    assert "You tell them of this offer. The address does not take mail: the letter came back." in words
+    assert "Later offers pass them over again." in words
+    broken.admin.advance(24 * 3600)
+    broken.desk.sign_in("Olga")
+    assert (broken.booking(bea)["state"], broken.booking(bea)["attempts"]) == ("waiting", 1)
+    assert "Offers pass them over. The address does not take mail" in plain(broken.desk.look(page))
+    assert "In line, and cannot be told of an offer" in broken.needs()
+
+
 def test_without_room_there_is_nothing_to_offer_now(mute: Place) -> None:
     ann = mute.freed("yoga", "Ann", email="ann@example.org")
     assert f"/console/bookings/{ann}/offer" in mute.desk.actions(NEEDS)

@@ -153,6 +153,28 @@ after 20m
     assert told(text + "after 10m", "Bea")[-1] == ("You had not confirmed in time and left the line, as #1.")
 
 
+def test_what_staff_offer_to_whom_letters_do_not_reach_is_explained() -> None:
+    """Each later offer passes Ann over again, and the story says so."""
+    text = """\
+pool lesson main=1 preset=class_waitlist cooldown=0
+book Olga
+wait Ann door=page
+cancel Olga
+unreachable Ann reason=no_contact
+offer Ann why=called
+wait Bea
+decline Ann
+"""
+    assert told(text, "Ann")[-3:-1] == [
+        "Staff offered you a seat for 24 h (called). No letter reaches you, so they tell you themselves.",
+        "You declined the offer. You kept your place in line.",
+    ]
+    assert codes(text, "Ann")[-1] == "passed_over unreachable"
+    # Control: whom letters reach is told by one.
+    sent = text.replace(" cooldown=0", "").replace("unreachable Ann reason=no_contact", "decline Ann")
+    assert "Staff offered you a seat for 24 h (called)." in told(sent, "Ann")
+
+
 def test_a_sign_up_that_staff_confirm_in_line_is_explained() -> None:
     text = """\
 pool party main=1 preset=event_signup

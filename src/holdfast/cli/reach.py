@@ -42,4 +42,13 @@ def reach_of(booking: Booking) -> str:
     """Return who tells a booking's party of offers; empty where letters do."""
     if booking.reach == "staff":
         return "you tell them of offers"
+    if booking.reach and booking.state == "offered":
+        return f"you tell them of this offer, later ones pass them over: {why_not_reached(booking)}"
     return f"offers pass them over: {why_not_reached(booking)}" if booking.reach else ""
+
+
+def reach_note(booking: Booking) -> str:
+    """Return the same in a few words, for a row of a table."""
+    if booking.reach == "staff" or (booking.reach and booking.state == "offered"):
+        return "you tell them"
+    return "cannot be told" if booking.reach else ""

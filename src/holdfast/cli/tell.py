@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.cli.narrate import QUIET, Narrator, names_in, numbers_in
-from holdfast.cli.reach import door_of, reach_of
+from holdfast.cli.reach import door_of, reach_note, reach_of
 from holdfast.cli.words import Times, columns, count, name_of, price, seats, style
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ async def people(hf: Holdfast, pool: str, bookings: list[Booking]) -> str:
             times.left(b.expires_at) if b.expires_at else "",
             "confirmed" if b.state == "waiting" and b.confirmed_at else "",
             count(b.attempts, "offer") if b.attempts else "",
-            "" if not b.reach else "you tell them" if b.reach == "staff" else "cannot be told",
+            reach_note(b),
             f"since {times.moment(b.created_at, zone=False)}",
             b.reference,
         )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.console import pool as pools
 from holdfast.console.calls import Call
 from holdfast.console.page import Page
-from holdfast.core.model import BY_STAFF, ENDED, HELD, IN_PLAY, OFFERED, UNREACHABLE
+from holdfast.core.model import ENDED, HELD, IN_PLAY, OFFERED, UNREACHABLE
 from holdfast.core.refusals import Refusal
 from holdfast.http.operations import granted
 from holdfast.http.problems import Problem
@@ -49,7 +49,7 @@ async def _page(
         booking=booking,
         ended=booking.state in ENDED,
         in_play=booking.state in IN_PLAY,
-        unreachable=booking.reach in UNREACHABLE,
+        passed_over=booking.state != OFFERED and booking.reach in UNREACHABLE,
         hears=await call.can_tell(
             booking.party.contacts, "put_back" if booking.state in ENDED else "cancelled"
         ),
@@ -129,7 +129,7 @@ async def offered(call: Call, answer: object) -> str:
     if not isinstance(answer, Booking):
         return "offered"
     kind = "offer" if answer.state == OFFERED else "promoted"
-    hears = answer.reach != BY_STAFF and await call.can_tell(answer.party.contacts, kind)
+    hears = not answer.reach and await call.can_tell(answer.party.contacts, kind)
     return "offered" if hears else "offered_by_you"
 
 

@@ -144,11 +144,9 @@ def _offered(view: View, event: e.Offered) -> None:
         offer_quantity=event.quantity,
         attempts=view.bookings[event.booking].attempts + 1,
         offered_at=event.at,
-        reach=_reach_of_offer(view.bookings[event.booking], event),
     )
-    offer = Offer(
-        event.booking, event.seq, event.openings, event.quantity, event.units, event.at, event.expires_at
-    )
+    made = (event.booking, event.seq, event.openings, event.quantity, event.units, event.at, event.expires_at)
+    offer = Offer(*made, told=_who_tells(view.bookings[event.booking], event))
     view.put(view.offers, (event.booking, event.seq), offer)
     for number in event.openings:
         opening = view.openings[number]
@@ -156,9 +154,13 @@ def _offered(view: View, event: e.Offered) -> None:
         view.put(view.tried, (number, event.booking), True)
 
 
-def _reach_of_offer(booking: Booking, event: e.Offered) -> str:
-    """Say who tells the party: staff do who offer it a seat although the channels could not reach it."""
-    return BY_STAFF if event.why and booking.reach in UNREACHABLE else booking.reach
+def _who_tells(booking: Booking, event: e.Offered) -> str:
+    """Return BY_STAFF if staff tell the party of this offer; empty where the channels do.
+
+    Who of staff offers a seat to a party that no channel can reach tells it of that offer, and of no other.
+    """
+    by_staff = booking.reach == BY_STAFF or (event.why and booking.reach in UNREACHABLE)
+    return BY_STAFF if by_staff else ""
 
 
 def _claimed(view: View, event: e.Claimed) -> None:
@@ -237,12 +239,21 @@ def _booking_changed(
     given: dict[str, Any] = {"party": party, "answers": answers}
     if "told_by_staff" in event.details:
         given["reach"] = BY_STAFF
+        _change_who_tells(view, event.booking, BY_STAFF)
     elif "told_by_channels" in event.details:
         given["reach"] = ""
+        _change_who_tells(view, event.booking, "")
     elif "contacts" in event.details and view.bookings[event.booking].reach in UNREACHABLE:
         # Staff who tell it themselves go on doing so.
         given["reach"] = ""
     _change(view, event, **{name: value for name, value in given.items() if value is not None})
+
+
+def _change_who_tells(view: View, number: int, told: str) -> None:
+    """Have staff tell the party of its live offer, or the channels; but not of one that it has heard of."""
+    booking = view.bookings[number]
+    if booking.state == OFFERED and view.offers[number, booking.offer_seq].told != TOLD:
+        _note_told(view, number, booking.offer_seq, told)
 
 
 def _ended(view: View, event: e.Expired | e.Cancelled | e.Closed, state: str) -> None:

@@ -52,7 +52,7 @@ CSV: Final = "csv"
 DOORS: Final = (LIBRARY, SECRET_KEY, PUBLIC_KEY, PAGE, CONSOLE, CSV)
 STRANGERS: Final = frozenset({PAGE, PUBLIC_KEY})
 
-# Who tells a party of an offer, if not the channels by themselves: staff do; or nobody can, and why.
+# Who tells a party of offers, if not the channels by themselves: staff do; or nobody can, and why.
 BY_STAFF: Final = "staff"
 NO_CHANNEL: Final = "no_channel"
 NO_CONTACT: Final = "no_contact"
@@ -60,7 +60,8 @@ DEAD_CONTACT: Final = "dead_contact"
 CHANNEL_DOWN: Final = "channel_down"
 UNREACHABLE: Final = frozenset({NO_CHANNEL, NO_CONTACT, DEAD_CONTACT, CHANNEL_DOWN})
 
-# How far the letter about a live offer has come: a channel has failed for now, or has taken it.
+# How far the letter about a live offer has come: a channel has failed for now, or has taken it. It says
+# BY_STAFF where staff tell its party of it.
 DELAYED: Final = "delayed"
 TOLD: Final = "told"
 
@@ -190,7 +191,7 @@ class Booking(NamedTuple):
     `number` counts the pool's bookings from 1. `arrival` is given under the pool's lock; `place` is
     the sort key of the line made of priority and arrival. `position` is the last one held in line.
     `door` is the one that it came by. `reach` is empty where the channels tell its party; else it says that
-    staff do, or why nobody can (see UNREACHABLE).
+    staff do, or why nobody can (see UNREACHABLE). Who tells of one offer is in the offer.
     """
 
     number: int
@@ -251,7 +252,8 @@ class Offer(NamedTuple):
 
     `outcome` None is live; else claimed, declined, lapsed, withdrawn (the booking or its room was gone) or
     unreachable (nobody could be told of it). `part` is the booking that an offer accepted in part went to.
-    `told` is empty until a channel has tried to tell the party: then delayed, or told.
+    `told` is empty until a channel has tried to tell the party: then delayed, or told. It is `staff` where
+    staff tell the party of this offer, and no channel has.
     """
 
     booking: int

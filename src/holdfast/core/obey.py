@@ -220,7 +220,7 @@ def decline(work: Work, command: c.Decline, booking: Booking) -> Done | Refusal:
 
 def unreachable(work: Work, command: c.Unreachable, booking: Booking, offer: Offer) -> Done:
     """End an offer that no channel can carry. One that is over, or told by staff, is left alone."""
-    if offer.outcome is not None or offer.told == TOLD or booking.reach == BY_STAFF:
+    if offer.outcome is not None or offer.told in (TOLD, BY_STAFF):
         return Done(booking.number, repeated=True)
     end_untold(work, booking, command.reason, command.why)
     if command.contacts not in (None, booking.party.contacts):
@@ -266,7 +266,7 @@ def note_told(work: Work, command: c.NoteTold, booking: Booking) -> Done:
 
 def note_delayed(work: Work, command: c.NoteDelayed, booking: Booking, offer: Offer) -> Done:
     """Note that an offer is not told yet, so that it does not lapse unless it is."""
-    if offer.outcome is not None or offer.told or booking.reach == BY_STAFF:
+    if offer.outcome is not None or offer.told:
         return Done(booking.number, repeated=True)
     work.emit(e.Delayed(work.now, booking.number, command.seq))
     return Done(booking.number)
@@ -286,9 +286,7 @@ def was_never_told(view: View, booking: Booking) -> bool:
     Who came by a page has only the channels to hear from. All others were let in by somebody who tells them.
     """
     told = view.offers[booking.number, booking.offer_seq].told
-    if booking.reach == BY_STAFF or told == TOLD:
-        return False
-    return told == DELAYED or booking.door == PAGE
+    return told == DELAYED or (told == "" and booking.door == PAGE)
 
 
 def end_untold(work: Work, booking: Booking, reason: str, why: str = "", by: str | None = None) -> None:

@@ -161,7 +161,7 @@ CREATE TABLE offers (
     outcome TEXT,
     answered_at BIGINT,
     part BIGINT,
-    -- Whether its party was told: empty until a channel has tried, then delayed or told.
+    -- Whether its party was told: empty until a channel has tried, then delayed or told; staff if they tell it.
     told TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool_id, booking, seq),
     CONSTRAINT offer_outcome CHECK (

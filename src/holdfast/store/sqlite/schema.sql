@@ -163,7 +163,7 @@ CREATE TABLE offers (
     outcome TEXT,
     answered_at INTEGER,
     part INTEGER,
-    -- Whether its party was told: empty until a channel has tried, then delayed or told.
+    -- Whether its party was told: empty until a channel has tried, then delayed or told; staff if they tell it.
     told TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool_id, booking, seq),
     CONSTRAINT offer_outcome CHECK (outcome = 'claimed' OR outcome = 'declined' OR outcome = 'lapsed'
