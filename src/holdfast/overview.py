@@ -52,11 +52,13 @@ class Unreached(msgspec.Struct, frozen=True):
 class Needs(msgspec.Struct, frozen=True):
     """What needs staff: openings to decide on, people and programs not reached, holds about to lapse.
 
-    `passed_over` wait in line, and no offer can reach them: their `reach` says why. `unreached` are letters
-    that did not come to people who must know what they say.
+    `to_tell` have an offer of which staff tell them, and no channel has. `passed_over` wait in line, and no
+    offer can reach them: their `reach` says why. `unreached` are letters that did not come to people who must
+    know what they say.
     """
 
     openings: tuple[HandedBack, ...]
+    to_tell: tuple[Booking, ...]
     passed_over: tuple[Booking, ...]
     unreached: tuple[Unreached, ...]
     dead: tuple[Unreached, ...]
@@ -64,7 +66,8 @@ class Needs(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        return sum(map(len, (self.openings, self.passed_over, self.unreached, self.dead, self.holds)))
+        listed = (self.openings, self.to_tell, self.passed_over, self.unreached, self.dead, self.holds)
+        return sum(map(len, listed))
 
 
 class UnitNow(msgspec.Struct, frozen=True):
@@ -89,9 +92,16 @@ class Overview(Lookups, MessageCommands, Door):
             ending = await one.reads.reader().rows("needs_holds", self.org, now, now + SOON, LISTED_MAX)
             unreached, dead = await one._given_up(now - _OLD)
             holds = await one.reads.bookings_at([(pool_id, number) for pool_id, number in ending])
+            to_tell = await one.reads.bookings_at(await one._to_tell(now))
             passed_over = await one.reads.bookings_at(await one._passed_over())
         listed = (HandedBack(ids.pool_text(row[0]), records.opening(row[1:])) for row in openings)
-        return Needs(tuple(listed), tuple(passed_over), tuple(unreached), tuple(dead), tuple(holds))
+        people = (tuple(to_tell), tuple(passed_over), tuple(unreached))
+        return Needs(tuple(listed), *people, dead=tuple(dead), holds=tuple(holds))
+
+    async def _to_tell(self, now: Instant) -> list[tuple[int, int]]:
+        """Return the keys of those who have an offer of which staff tell them, the next to end first."""
+        found = await self.reads.reader().rows("needs_telling", self.org, now, LISTED_MAX)
+        return [(pool_id, number) for pool_id, number in found]
 
     async def _passed_over(self) -> list[tuple[int, int]]:
         """Return the keys of those in line whom no offer can reach."""
@@ -106,8 +116,8 @@ class Overview(Lookups, MessageCommands, Door):
             openings = await reader.rows("needs_openings", self.org, LISTED_MAX)
             ending = await reader.rows("needs_holds_count", self.org, now, now + SOON, LISTED_MAX)
             unreached, dead = await one._given_up(now - _OLD)
-            passed_over = await one._passed_over()
-        return len(openings) + int(ending[0][0]) + len(unreached) + len(dead) + len(passed_over)
+            people = [*await one._to_tell(now), *await one._passed_over()]
+        return len(openings) + int(ending[0][0]) + len(unreached) + len(dead) + len(people)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
         """Dead letters: of people who still wait to hear, and of programs that were not told of late.

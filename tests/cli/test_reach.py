@@ -57,6 +57,18 @@ def test_staff_are_told_whom_to_call_and_what_to_set(cli: Cli, ann: str) -> None
     assert cli("needs-you", "other") == "Nothing needs you."
 
 
+def assert_yours_to_tell(cli: Cli, reference: str) -> None:
+    """Check that staff are asked to tell Ann of her offer: until when it runs, and where to call her."""
+    said = cli("needs-you")
+    assert said.startswith("You tell them of these offers:")
+    (row,) = [line for line in said.splitlines() if line.startswith("yoga")]
+    assert row.startswith(f"yoga  Ann  {reference}  offered until ")
+    assert row.endswith("  ann@example.org")
+    assert "Answer for them: holdfast booking BOOKING says how to claim, holdfast decline BOOKING" in said
+    (listed,) = cli.json("needs-you")["to_tell"]
+    assert (listed["reference"], listed["state"]) == (reference, "offered")
+
+
 def test_a_booking_says_how_it_came_and_who_tells_its_party(cli: Cli, ann: str) -> None:
     shown = cli("booking", ann)
     assert "Ann is #1 in line." in shown
@@ -65,6 +77,8 @@ def test_a_booking_says_how_it_came_and_who_tells_its_party(cli: Cli, ann: str) 
     told = cli("change", ann, "--told-by-staff", "--staff", "Olga")
     assert told.endswith("Came by the public page. You tell them of offers.")
     assert "you tell them" in cli("bookings", "yoga", "--party", "ann")
+    assert_yours_to_tell(cli, ann)
+    cli("decline", ann)
     assert cli("needs-you") == "Nothing needs you."
     shown = cli("change", ann, "--told-by-letters")
     assert shown.splitlines()[-1] == "Came by the public page."
@@ -74,6 +88,7 @@ def test_a_booking_says_how_it_came_and_who_tells_its_party(cli: Cli, ann: str) 
 
 def test_a_seat_that_staff_offer_is_theirs_to_tell_and_the_next_is_not(cli: Cli, ann: str) -> None:
     cli("offer", ann, "--staff", "Olga")
+    assert_yours_to_tell(cli, ann)
     shown = cli("booking", ann)
     mail = f"{MAIL}, HOLDFAST_MAIL_FROM."
     assert f"You tell them of this offer, later ones pass them over: {mail}" in shown

@@ -104,6 +104,20 @@ def test_who_is_passed_over_needs_you_with_what_to_set(mute: Place) -> None:
     assert "Ann cannot be told of the offer: nothing is set up that could tell them." in person
 
 
+def assert_yours_to_tell(place: Place, booking: str) -> None:
+    """Check that staff are asked to tell somebody of an offer, are counted on it, and can answer for them."""
+    page = place.desk.look(NEEDS)
+    words = plain(page)
+    assert "Offers that you tell them of" in words
+    assert "You tell them: offered until" in words
+    assert "1 place · ann@example.org" in words
+    assert "In line, and cannot be told of an offer" not in words
+    assert 'data-part="needs-count" hidden' not in page
+    assert {f"/console/bookings/{booking}/yes", f"/console/bookings/{booking}/no"} <= set(
+        place.desk.actions(NEEDS)
+    )
+
+
 def test_a_seat_is_offered_and_staff_are_asked_to_tell_them(mute: Place) -> None:
     ann = mute.freed("yoga", "Ann", email="ann@example.org")
     there = mute.desk.press(NEEDS, f"/console/bookings/{ann}/offer")
@@ -112,7 +126,8 @@ def test_a_seat_is_offered_and_staff_are_asked_to_tell_them(mute: Place) -> None
     assert "Please tell them yourselves: no letter reaches them." in words
     assert "they are told" not in words
     assert mute.booking(ann)["state"] == "offered"
-    assert "Besides that, nothing needs you." in words
+    assert_yours_to_tell(mute, ann)
+    assert "No mail server is set up: set HOLDFAST_SMTP_URL" in mute.needs()
     assert "you tell them" in plain(mute.desk.look(f"/console/pools/{mute.booking(ann)['pool']}"))
 
 
@@ -150,6 +165,7 @@ def test_staff_say_that_they_tell_them_and_take_it_back(mute: Place) -> None:
     assert "cannot be told of an offer" not in mute.needs()
     # The seat that was free goes to her at once, and Olga has said so.
     assert (mute.booking(ann)["reach"], mute.booking(ann)["state"]) == ("staff", "offered")
+    assert_yours_to_tell(mute, ann)
     page = f"/console/bookings/{ann}"
     assert "You tell them of offers yourselves." in plain(mute.desk.look(page))
     assert mute.desk.press(page, f"{page}/tell-no-more") == f"{page}?told=told_by_letters"

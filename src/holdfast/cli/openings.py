@@ -26,6 +26,9 @@ _MEND: Final = (
     "Mend what is missing, such as: holdfast change BOOKING --email ADDRESS\n"
     "Or call them, and offer a seat with: holdfast offer BOOKING"
 )
+_ANSWER: Final = (
+    "Answer for them: holdfast booking BOOKING says how to claim, holdfast decline BOOKING says no."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -49,8 +52,8 @@ def needs_you(
 ) -> None:
     """List what waits for staff.
 
-    Seats that nobody took, people in line whom no offer reaches, and those who could not be told what became
-    of their booking.
+    Seats that nobody took, people to tell of an offer, people in line whom no offer reaches, and those who
+    could not be told what became of their booking.
     """
 
     async def ask(hf: Holdfast) -> dict[str, Any] | Refusal:
@@ -72,6 +75,7 @@ def needs_you(
         needs = await hf.needs()
         return {
             "openings": openings,
+            "to_tell": [it for it in needs.to_tell if it.pool in keys],
             "passed_over": [it for it in needs.passed_over if it.pool in keys],
             "unreached": [it for it in needs.unreached if it.pool in keys],
         }
@@ -79,6 +83,7 @@ def needs_you(
     async def said(hf: Holdfast, needs: dict[str, Any]) -> str:
         parts = [
             await _openings(hf, needs["openings"], every),
+            await _to_tell(hf, needs["to_tell"]),
             await _passed_over(hf, needs["passed_over"]),
             _unreached(needs["unreached"]),
         ]
@@ -100,6 +105,20 @@ async def _openings(hf: Holdfast, openings: list[dict[str, Any]], every: bool) -
         return ""
     table = columns(rows, ("pool", "opening", "what", "state", "", ""))
     return table + "\n\nDecide with: holdfast resolve POOL OPENING again|free|close"
+
+
+async def _to_tell(hf: Holdfast, offered: list[Booking]) -> str:
+    """Name those who have an offer of which staff tell them: until when, and where one can call them."""
+    pools = {it.id: it.key for it in await tell.all_pools(hf)}
+    rows = []
+    for it in offered:
+        times = await tell.times_of(hf, it.pool)
+        until = times.moment(it.expires_at) if it.expires_at else ""
+        contacts = clean(", ".join(it.party.contacts.values()))
+        rows.append((pools[it.pool], name_of(it.party), it.reference, f"offered until {until}", contacts))
+    if not rows:
+        return ""
+    return "\n".join(["You tell them of these offers:", columns(rows), "", _ANSWER])
 
 
 async def _passed_over(hf: Holdfast, waiting: list[Booking]) -> str:

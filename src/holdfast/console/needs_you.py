@@ -1,4 +1,4 @@
-"""Needs you: openings that nobody took, people whom no offer or letter reached, holds about to lapse."""
+"""Needs you: openings that nobody took, people to tell or whom nothing reached, holds about to lapse."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def look(call: Call) -> Answer:
     async with call.hf.at_one_moment() as hf:
         needs = await hf.needs()
         names = {it.pool for it in needs.openings} | {it.pool for it in needs.holds}
-        names |= {it.pool for it in needs.passed_over}
+        names |= {it.pool for it in (*needs.to_tell, *needs.passed_over)}
         names |= {it.pool for it in (*needs.unreached, *needs.dead)}
         pools = {name: granted(await hf.pool(name)) for name in names}
         lines = {it.pool: granted(await hf.line(it.pool, limit=50)) for it in needs.openings}
@@ -58,6 +58,7 @@ def _has_room(pool: PoolState, booking: Booking) -> bool:
 def _seen(needs: Needs) -> str:
     return live.digest(
         [(it.pool, it.opening.number, it.opening.quantity) for it in needs.openings],
+        [(it.id, it.expires_at) for it in needs.to_tell],
         [(it.id, it.reach) for it in needs.passed_over],
         [(it.message.id, it.message.attempts) for it in (*needs.unreached, *needs.dead)],
         [(it.id, it.expires_at) for it in needs.holds],

@@ -91,6 +91,12 @@ SELECT b.pool_id, b.number FROM pools AS p JOIN bookings AS b ON b.pool_id = p.i
 WHERE p.org = $1 AND b.reach <> '' AND b.reach <> 'staff' AND b.state = 'waiting'
 ORDER BY b.pool_id, b.number LIMIT $2;
 
+-- name: needs_telling
+-- The live offers of an org of which staff tell the party, and no channel has, those that end first.
+SELECT o.pool_id, o.booking FROM pools AS p JOIN offers AS o ON o.pool_id = p.id
+WHERE p.org = $1 AND o.outcome IS NULL AND o.told = 'staff' AND o.expires_at > $2
+ORDER BY o.expires_at, o.pool_id, o.booking LIMIT $3;
+
 -- name: needs_letters
 -- The letters that no channel could carry, nobody has dismissed, and that tell people what was done without them.
 SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,

@@ -170,6 +170,7 @@ CREATE TABLE offers (
 );
 
 CREATE UNIQUE INDEX one_live_offer ON offers (pool_id, booking) WHERE outcome IS NULL;
+CREATE INDEX offers_to_tell ON offers (pool_id, expires_at, booking) WHERE outcome IS NULL AND told = 'staff';
 
 CREATE TABLE openings (
     pool_id BIGINT NOT NULL,

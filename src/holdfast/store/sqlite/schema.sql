@@ -171,6 +171,7 @@ CREATE TABLE offers (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX one_live_offer ON offers (pool_id, booking) WHERE outcome IS NULL;
+CREATE INDEX offers_to_tell ON offers (pool_id, expires_at, booking) WHERE outcome IS NULL AND told = 'staff';
 
 CREATE TABLE openings (
     pool_id INTEGER NOT NULL,
