@@ -224,7 +224,7 @@ def _not_reached(known: _Known, event: e.NotReached, by: str) -> Told:
         "no_channel": "Nothing here could send you the offer",
         "no_contact": "There was no address to send you the offer to",
         "dead_contact": "The offer could not be delivered to you",
-        "channel_down": "The offer could not be sent to you before its time was over",
+        "channel_down": "The offer could not be sent to you in time",
     }
     kept = "You kept your place in line, and it does not count as an offer."
     return "not_reached", event.reason, f"{because.get(event.reason, event.reason)}. {kept}"

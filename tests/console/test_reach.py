@@ -225,7 +225,11 @@ def test_every_reason_has_its_words(broken: Place) -> None:
         "no_contact": ("Ann", {}, "There is no address to send an offer to."),
         "dead_contact": ("Bea", {"email": "bea at nowhere"}, "The address does not take mail"),
         "no_channel": ("Cyd", {"phone": "+358401234567"}, "No text service is set up: set HOLDFAST_SMS_URL"),
-        "channel_down": ("Dee", {"email": "dee@example.org"}, "The mail server did not take the letter"),
+        "channel_down": (
+            "Dee",
+            {"email": "dee@example.org"},
+            "No program or mail server took the letter in time.",
+        ),
     }
     booked = {
         reach: broken.freed(name.lower(), name, **contacts) for reach, (name, contacts, _) in people.items()
@@ -245,7 +249,7 @@ def test_every_reason_has_its_words(broken: Place) -> None:
     # The last offer is known to have been late, and counts as none.
     story = plain(broken.desk.look("/console/happened?pool=dee"))
     assert "The offer cannot be sent to Dee yet; it is tried again." in story
-    assert "the mail server did not take the letter in time. It does not count" in story
+    assert "no program or mail server took the letter in time. It does not count" in story
     figures = plain(broken.desk.look("/console/numbers?pool=dee"))
     assert "Could not be told 1" in figures
 

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Holdfast, tokens
 from tests.http.server import Client, Server, make_key, serving
-from tests.notifiers.servers import MailServer, mail_server
+from tests.notifiers.servers import MailServer, mail_server, receiver
 from tests.pages.test_bookings_and_offers import ANN, line
 from tests.pages.visitor import Form, Visitor, heading, plain
 from tests.patience import wait_until
@@ -257,6 +257,34 @@ def test_a_mail_server_that_was_down_is_no_fault_of_whoever_waits(
     assert "An offer could not be sent to you in time, through a fault on our side. " + KEPT in words
     assert "The offer ended before it could be sent to you." in words
     assert "answer in time" not in words
+
+
+def test_whoever_gave_no_address_is_asked_for_one_where_the_program_is_gone(
+    database_url: str,
+) -> None:
+    """Nobody but a program was told of offers, and it says that it is gone: an address is another way."""
+    settings = {**ELSEWHERE, "holdfast_webhooks_to_private": "yes"}
+    with (
+        serving(database_url, "--test-clock", **settings) as server,
+        server.client(make_key(server.url)) as admin,
+        Visitor(base_url=server.base) as visitor,
+        receiver() as hook,
+    ):
+        admin.ask("POST", "/v1/webhooks", {"url": hook.url, "kinds": ["offer"]}, expect=201)
+        hook.status = 410
+        olga, made, there = by_page(admin, visitor, "gone")
+        admin.act(olga["id"], "cancel")
+        wait_until(lambda: admin.booking(made["id"])["reach"] == "channel_down")
+        page = visitor.look(there)
+        assert "No offer can reach you: please tell us below where to write. " + KEPT in plain(page)
+        assert Form(page).forms[0][0] == f"{there}/details"
+        # Control: whoever has said one already can do no more.
+        hook.status = 410
+        visitor.submit(f"{there}/details", SAID)
+        wait_until(lambda: admin.booking(made["id"])["reach"] == "channel_down")
+        words = plain(visitor.look(there))
+        assert "through a fault on our side. " + KEPT in words
+        assert "tell us below" not in words
 
 
 def test_a_visitor_with_a_telephone_alone_is_asked_for_what_can_be_written_to(

@@ -146,6 +146,56 @@ def test_who_could_not_be_told_is_asked_again_when_that_changes(
     assert messages(admin, cyd) == [("not_sent", NOT_SET), ("not_sent", NOT_SET), ("sent", "")]
 
 
+@pytest.mark.guarantee(
+    "untold.again",
+    "The only program that was told of offers is gone (410): Cyd is asked again once another one is added.",
+)
+def test_whom_a_program_that_is_gone_should_have_told_is_asked_again(
+    server: Server, admin: Client, visitor: Visitor
+) -> None:
+    with carried(admin) as gone:
+        olga = full_pool(admin, "chess")
+        cyd = waiting_by_page(admin, visitor, "chess", "Cyd")
+        gone.status = 410
+        admin.act(olga["id"], "cancel")
+        assert unreachable(admin, cyd) == "channel_down"
+        admin.advance(3_600)
+        about_cyd = [it for it in gone.received if cyd["id"].encode() in it.body]
+        assert (len(about_cyd), passed_over(server, cyd)) == (1, "channel_down")
+        with carried(admin) as other:
+            admin.advance(7_200)
+            assert offered(admin, cyd)["reach"] == ""
+            wait_until(lambda: other.received)
+            assert passed_over(server, cyd) == ""
+
+
+@pytest.mark.guarantee(
+    "untold.kept",
+    "Staff offer Cyd a seat, and tell her of it: that offer counts. After it she is passed over as before, "
+    "and three days later has used no other attempt.",
+)
+@pytest.mark.guarantee(
+    "untold.said", "Staff see of which live offer they have to tell, and who is passed over again after it."
+)
+def test_a_seat_that_staff_offer_once_makes_no_other_offer_count(
+    server: Server, admin: Client, visitor: Visitor
+) -> None:
+    with carried(admin):
+        olga = full_pool(admin, "sewing")
+        cyd = waiting_by_page(admin, visitor, "sewing", "Cyd")
+    admin.act(olga["id"], "cancel")
+    unreachable(admin, cyd)
+    assert admin.ask("POST", f"/v1/bookings/{cyd['id']}/offer", {})["state"] == "offered"
+    needs = needs_of(server.url)
+    assert cyd["id"] in [it.id for it in needs.to_tell]
+    assert cyd["id"] not in [it.id for it in needs.passed_over]
+    admin.advance(4 * DAY_S)
+    kept = admin.booking(cyd["id"])
+    assert (kept["state"], kept["position"], kept["attempts"]) == ("waiting", 1, 1)
+    assert passed_over(server, cyd) == "no_channel"
+    assert cyd["id"] not in [it.id for it in needs_of(server.url).to_tell]
+
+
 def test_whom_staff_tell_themselves_has_the_usual_time(
     admin: Client, visitor: Visitor, server: Server
 ) -> None:
@@ -157,6 +207,7 @@ def test_whom_staff_tell_themselves_has_the_usual_time(
     said = admin.ask("PATCH", f"/v1/bookings/{cyd['id']}", {"told_by_staff": True})
     assert (said["state"], said["reach"], said["attempts"]) == ("offered", "staff", 1)
     assert passed_over(server, cyd) == ""
+    assert cyd["id"] in [it.id for it in needs_of(server.url).to_tell]
     admin.advance(DAY_S)
     assert admin.booking(cyd["id"])["attempts"] == 2
 

@@ -22,7 +22,7 @@ WHY: Final[Mapping[str, str]] = {
     "no_channel": "nothing is set up that could tell them",
     "no_contact": "there is no e-mail address and no phone number",
     "dead_contact": "the address does not take mail",
-    "channel_down": "the mail server did not take the letter in time",
+    "channel_down": "no program or mail server took it in time",
 }
 
 

@@ -50,6 +50,8 @@ class Try(NamedTuple):
     nobody: Nobody | None = None
     # True if it has become pointless, and is not sent for that.
     is_dropped: bool = False
+    # True if it was not sent although there is a target that has not been tried.
+    has_other_way: bool = False
 
     @property
     def states(self) -> set[str]:
@@ -138,9 +140,12 @@ class Deliverer:
             key, attempts = notice.key, row[8]
             noted = await reader.each("deliveries_of_messages", [key])
             settled = {it[3]: it[4] for it in noted if it[4] != "pending"}
-            if _is_moot(notice, now) or await _is_taken_back(reader, notice, now):
+            if _is_moot(notice, now):
                 return Try(key, attempts, notice, [], settled, is_dropped=True)
             found = await targets_of(reader, notice, self._notifiers, self._secret, settings.locale)
+            if await _is_taken_back(reader, notice, now):
+                other = any(it.name not in settled for it in found)
+                return Try(key, attempts, notice, [], settled, is_dropped=True, has_other_way=other)
             if not found and not settled:
                 return await self._tell_nobody(Try(key, attempts, notice, [], settled))
             overrides = {

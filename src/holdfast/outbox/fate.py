@@ -35,7 +35,7 @@ def fate_of(tried: Try, now: Instant, roll: float) -> Fate:
         return Fate(_message(tried.key, attempts, "pending", tried.nobody.sentence, now, roll), ())
     if tried.nobody is not None:
         return Fate((*tried.key, attempts, "not_sent", now, tried.nobody.sentence), ())
-    if tried.is_dropped and not tried.before:
+    if tried.is_dropped and (tried.has_other_way or not tried.before):
         return Fate((*tried.key, attempts, "dropped", now, ""), ())
     counted = min(attempts, ATTEMPTS_MAX - 1) if _is_never_given_up(tried.notice, now) else attempts
     here = [(it, _given_up_at_last(it.state, counted)) for it in tried.deliveries]
@@ -43,6 +43,9 @@ def fate_of(tried: Try, now: Instant, roll: float) -> Fate:
     # Sent, when all were told; dead, when somebody never will be and the rest are settled.
     state = "pending" if "pending" in states else "dead" if "dead" in states else "sent"
     error = "; ".join(f"{it.target.name}: {it.error}" for it in tried.deliveries if it.error)
+    if state == "dead" and _waits_for_another_way(tried):
+        state = "pending"
+        error = error or "; ".join(f"{name}: given up" for name in sorted(tried.before))
     rows = [(*tried.key, it.target.name, told, now, it.error) for it, told in here]
     return Fate(_message(tried.key, attempts, state, error, now, roll), rows)
 
@@ -62,6 +65,8 @@ def news_of(tried: Try) -> c.Command | None:
         again = booking.reach in UNREACHABLE and tried.reached_party
         return c.NoteTold(booking.number) if again else None
     seq = notice.facts["seq"]
+    if tried.has_other_way and _waits_for_its_letter(notice):
+        return c.NoteReachable(booking.number)
     if tried.carried:
         return c.NoteTold(booking.number, seq)
     if tried.delayed:
@@ -98,6 +103,19 @@ def _waits_for_its_letter(notice: Notice) -> bool:
     if notice.kind != "offer" or booking is None:
         return False
     return booking.state == WAITING and booking.reach == CHANNEL_DOWN
+
+
+def _waits_for_another_way(tried: Try) -> bool:
+    """Return True if every target has given up an offer, and its party is passed over for it or about to be.
+
+    Such a letter is looked at again and again: a mail server that is set up or a program that is added later
+    is a target that has not been tried, and reaches the party. Those that have given up are not asked again.
+    """
+    booking, news = tried.notice.booking, news_of(tried)
+    if booking is None or _waits_for_its_letter(tried.notice):
+        return booking is not None
+    ends = isinstance(news, c.Unreachable) and news.reason == CHANNEL_DOWN and news.seq == booking.offer_seq
+    return ends and booking.state == OFFERED
 
 
 def _given_up_at_last(state: str, attempts: int) -> str:

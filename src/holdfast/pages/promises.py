@@ -65,6 +65,9 @@ async def way_to_tell(call: Call, pool: PoolState, booking: Booking) -> str:
     says so before. For all others whoever let them in sees to it.
     """
     offers = pool.policy["promotion"] == "offer"
+    if offers and booking.reach == CHANNEL_DOWN and not booking.party.contacts:
+        # A program took no offer: an address is a way besides it, and theirs to give.
+        return NO_CONTACT
     if booking.reach == BY_STAFF or (offers and booking.reach in (DEAD_CONTACT, CHANNEL_DOWN)):
         return booking.reach
     if await call.can_tell(booking.party.contacts):
