@@ -54,7 +54,7 @@ class Needs(msgspec.Struct, frozen=True):
 
     `to_tell` have an offer of which staff tell them, and no channel has. `passed_over` wait in line, and no
     offer can reach them: their `reach` says why. `unreached` are letters that did not come to people who must
-    know what they say.
+    know what they say; one of a place that is held for them, or was, may still be tried.
     """
 
     openings: tuple[HandedBack, ...]
@@ -120,23 +120,29 @@ class Overview(Lookups, MessageCommands, Door):
         return len(openings) + int(ending[0][0]) + len(unreached) + len(dead) + len(people)
 
     async def _given_up(self, old: int) -> tuple[list[Unreached], list[Unreached]]:
-        """Dead letters: of people who still wait to hear, and of programs that were not told of late.
+        """Return the letters that did not come: to people who still wait to hear, and of late to programs.
 
-        With the letters to people that no channel could carry, and that tell what was done without them.
+        Those to people that tell of a place go first: it is held for them for a short time, or was.
         """
         people, programs = list[Unreached](), list[Unreached]()
-        letters = await self.dead_letters(limit=LISTED_MAX)
-        assert not isinstance(letters, Refusal)
-        unsent = await self.reads.reader().rows("needs_letters", self.org, LISTED_MAX)
-        letters = [*letters, *map(records.message, unsent)][:LISTED_MAX]
+        dead = await self.dead_letters(limit=LISTED_MAX)
+        assert not isinstance(dead, Refusal)
+        reader = self.reads.reader()
+        of_places = list(map(records.message, await reader.rows("needs_places", self.org, LISTED_MAX)))
+        unsent = map(records.message, await reader.rows("needs_letters", self.org, LISTED_MAX))
+        places = {letter.id for letter in of_places}
+        letters = [*of_places, *(it for it in (*dead, *unsent) if it.id not in places)][:LISTED_MAX]
         known = await self.bookings_by_id([letter.booking for letter in letters if letter.booking])
         for fate in await self.fates([letter.id for letter in letters]):
             booking = known.get(fate.booking or "")
             it = Unreached(fate.id.partition("-")[0], fate, booking)
             missed = {told.target for told in fate.deliveries if told.state == "dead"}
-            if missed & _PERSONS or (fate.to == "party" and not missed):
+            if fate.state == "pending":
+                people += [] if _has_come(fate) else [it]
+            elif missed & _PERSONS or (fate.to == "party" and not missed):
                 theirs_to_tell = fate.state == "not_sent" and booking is not None and booking.door != PAGE
-                if booking is not None and booking.state in IN_PLAY and not theirs_to_tell:
+                waits = booking is not None and (booking.state in IN_PLAY or fate.id in places)
+                if waits and not theirs_to_tell:
                     people.append(it)
             elif fate.created_at.timestamp() * 1000 >= old:
                 programs.append(it)
@@ -253,6 +259,13 @@ class Overview(Lookups, MessageCommands, Door):
             ]
 
         return await self._read(pool, read)
+
+
+def _has_come(fate: MessageFate) -> bool:
+    """Return True if somebody has taken a letter that is still tried: its very person, if it goes to one."""
+    ways = {told.target: told.state for told in fate.deliveries}
+    personal = {target: state for target, state in ways.items() if target in _PERSONS}
+    return "sent" in (personal or ways).values()
 
 
 def _unit_now(unit: Unit, booking: Booking | None, aside: bool, now: Instant) -> UnitNow:

@@ -98,6 +98,18 @@ def test_a_seat_that_staff_offer_is_theirs_to_tell_and_the_next_is_not(cli: Cli,
     assert "cannot be told" in cli("line", "yoga")
 
 
+def test_who_got_a_place_and_was_not_told_of_it_is_named_with_what_to_do(cli: Cli) -> None:
+    cli("pool", "create", "yoga", "--preset", "event_signup", "--size", "1", "--policy", "confirm_by=staff")
+    olga = cli.book("yoga", "Olga", "--confirmed", "--staff", "Eve")
+    reference = signed_up(cli, "Una", email="una@example.org")
+    cli("cancel", olga)
+    cli("outbox", "--once")
+    said = cli("needs-you")
+    assert "Do not know what became of their booking:" in said
+    assert f"Una  {reference}  promoted: held  not sent  {MAIL}" in said
+    assert "Give them more time with: holdfast extend BOOKING" in said
+
+
 def test_details_are_changed_and_the_rest_of_them_stays(cli: Cli, ann: str) -> None:
     cli("change", ann, "--phone", "+358401234567", "--staff", "Olga")
     party = cli.json("booking", ann)["party"]

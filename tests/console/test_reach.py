@@ -13,6 +13,7 @@ from tests.console.desk import Desk, make_members
 from tests.console.stage import freed
 from tests.http.server import Client, make_key, serving
 from tests.pages.visitor import plain
+from tests.patience import wait_until
 
 NEEDS = "/console/needs"
 CANNOT = "Letters cannot be sent."
@@ -218,6 +219,21 @@ def test_who_was_given_a_place_and_does_not_know_it_needs_you(mute: Place) -> No
     (away,) = [it for it in mute.desk.actions(NEEDS) if it.endswith("/dismiss")]
     mute.desk.press(NEEDS, away)
     assert "Besides that, nothing needs you." in mute.needs()
+
+
+def test_a_place_that_is_held_and_not_told_of_needs_you_until_after_the_hold(broken: Place) -> None:
+    """The mail server does not answer, and half an hour is soon over."""
+    ann = broken.freed("ball", "Ann", "event_signup", email="ann@example.org")
+    page = f"/console/bookings/{ann}"
+    words = wait_until(lambda: (it := broken.needs()) and "A place is held for them until" in it and it)
+    assert "Got a place On its way ann@example.org" in words
+    assert f"{page}/extend" in broken.desk.actions(NEEDS)
+    assert not [it for it in broken.desk.actions(NEEDS) if it.endswith(("/replay", "/dismiss"))]
+    broken.admin.advance(1_801)
+    assert broken.booking(ann)["state"] == "expired"
+    assert "The place was held for them, and the time is over: put it back" in broken.needs()
+    assert broken.desk.press(page, f"{page}/put-back") == f"{page}?told=put_back"
+    assert "The place was held for them" not in broken.needs()
 
 
 def test_every_reason_has_its_words(broken: Place) -> None:

@@ -83,7 +83,13 @@ async def test_the_count_of_what_needs_staff_is_what_is_listed_and_costs_the_sam
     assert sum((Counter(asked) - empty).values()) <= 5
 
 
-@pytest.mark.parametrize(("name", "index"), [("needs_telling", "offers_to_tell")])
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("needs_telling", "offers_to_tell"),
+        ("needs_places", "outbox_places"),
+    ],
+)
 async def test_what_needs_staff_is_found_without_a_look_at_the_rest(
     hf: Holdfast, database_url: str, name: str, index: str
 ) -> None:

@@ -17,10 +17,10 @@ async def offers_said(post: Post) -> list[tuple[str, str]]:
     return [(it.state, it.error) for it in granted(await post.hf.messages("lesson")) if it.kind == "offer"]
 
 
-async def from_page(post: Post, name: str, **contacts: str) -> str:
+async def from_page(post: Post, name: str, pool: str = "lesson", **contacts: str) -> str:
     """Somebody who came by the public page."""
     party = {"id": name.lower(), "name": name, "contacts": contacts}
-    return granted(await post.hf.book("lesson", party, door="page")).id
+    return granted(await post.hf.book(pool, party, door="page")).id
 
 
 async def reach(post: Post, booking: str) -> str:

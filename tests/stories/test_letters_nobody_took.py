@@ -11,7 +11,7 @@ from tests.http.server import Client, Server, make_key, serving
 from tests.notifiers.servers import MailServer, mail_server
 from tests.pages.visitor import Visitor, plain
 from tests.patience import wait_until
-from tests.stories.people import DAY_S, events, full_pool, messages, needs_of, waiting_by_page
+from tests.stories.people import DAY_S, events, full_pool, messages, needs_of, token_of, waiting_by_page
 
 CYD = "cyd@example.org"
 
@@ -67,6 +67,37 @@ def test_an_offer_whose_letter_no_server_took_does_not_count(writing: Server, ma
         assert (again["state"], again["reach"], again["attempts"]) == ("offered", "", 1)
         assert of_kind(mail, "offer") == 2
         assert needs_of(writing.url).passed_over == ()
+
+
+@pytest.mark.guarantee(
+    "untold.said",
+    "A line is served by itself while the mail server is down: staff see who got a place that is held and "
+    "was not told, while the hold runs and after it, until the letter comes.",
+)
+def test_a_place_that_no_letter_told_of_is_seen_by_staff(writing: Server, mail: MailServer) -> None:
+    admin, visitor = asked(writing)
+    with admin, visitor:
+        price = {"amount": 2_500, "currency": "EUR"}
+        policy = {"confirm_by": None, "hold_window": 1_800}
+        olga = full_pool(admin, "gala", "event_signup", price=price, policy=policy)
+        token = token_of(visitor.sign_up("gala"))
+        visitor.submit(f"/b/{token}/confirm", {"name": "Una", "email": CYD})
+        (una,) = admin.ask("GET", "/v1/pools/gala/line")["items"]
+        wait_until(lambda: of_kind(mail, "confirmed"))
+        mail.down()
+        admin.act(olga["id"], "cancel")
+
+        def listed() -> list[str]:
+            return [it.booking.id for it in needs_of(writing.url).unreached if it.booking is not None]
+
+        wait_until(lambda: listed() == [una["id"]])
+        assert admin.booking(una["id"])["state"] == "held"
+        admin.advance(1_801)
+        assert (admin.booking(una["id"])["state"], listed()) == ("expired", [una["id"]])
+        mail.up()
+        admin.advance(7_200)
+        wait_until(lambda: listed() == [])
+        assert of_kind(mail, "promoted") == 1
 
 
 def test_an_offer_whose_letter_was_taken_lapses_as_ever(writing: Server, mail: MailServer) -> None:

@@ -26,6 +26,10 @@ _MEND: Final = (
     "Mend what is missing, such as: holdfast change BOOKING --email ADDRESS\n"
     "Or call them, and offer a seat with: holdfast offer BOOKING"
 )
+_SEND: Final = (
+    "Call them; or send what is no longer tried again with: holdfast message replay MESSAGE\n"
+    "Give them more time with: holdfast extend BOOKING, or, once it is over, holdfast put-back BOOKING"
+)
 _ANSWER: Final = (
     "Answer for them: holdfast booking BOOKING says how to claim, holdfast decline BOOKING says no."
 )
@@ -144,14 +148,21 @@ async def _passed_over(hf: Holdfast, waiting: list[Booking]) -> str:
 def _unreached(letters: list[Unreached]) -> str:
     """Name those who were not told what became of their booking."""
     rows = [
-        (it.message.id, name_of(it.booking.party), it.message.kind, clean(it.message.error))
+        (it.message.id, name_of(it.booking.party), it.booking.reference, *_fate(it), clean(it.message.error))
         for it in letters
         if it.booking is not None
     ]
     if not rows:
         return ""
     head = "Do not know what became of their booking:"
-    return "\n".join([head, columns(rows), "", "Send it again with: holdfast message replay MESSAGE"])
+    return "\n".join([head, columns(rows), "", _SEND])
+
+
+def _fate(it: Unreached) -> tuple[str, str]:
+    """Say of what a letter tells, with how its booking stands, and whether it is still tried."""
+    assert it.booking is not None
+    is_tried = "still tried" if it.message.state == "pending" else it.message.state.replace("_", " ")
+    return f"{it.message.kind}: {it.booking.state}", is_tried
 
 
 def resolve(

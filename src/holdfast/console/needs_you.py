@@ -61,6 +61,7 @@ def _seen(needs: Needs) -> str:
         [(it.id, it.expires_at) for it in needs.to_tell],
         [(it.id, it.reach) for it in needs.passed_over],
         [(it.message.id, it.message.attempts) for it in (*needs.unreached, *needs.dead)],
+        [(it.booking.state, it.booking.expires_at) for it in needs.unreached if it.booking is not None],
         [(it.id, it.expires_at) for it in needs.holds],
     )
 

@@ -105,3 +105,18 @@ WHERE p.org = ?1 AND o.state = 'not_sent' AND (o.kind = 'promoted' OR o.kind = '
         SELECT 1 FROM dismissals AS d WHERE d.pool_id = o.pool_id AND d.seq = o.seq AND d.part = o.part
     )
 ORDER BY o.pool_id, o.seq, o.part LIMIT ?2;
+
+-- name: needs_places
+-- The letters of a place that was given by itself and is held, or was until its time was over, and that have not come:
+-- no channel took them so far, or ever will, and nobody has dismissed them.
+SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
+    o.attempts, o.error
+FROM pools AS p JOIN outbox AS o INDEXED BY outbox_places ON o.pool_id = p.id
+JOIN bookings AS b ON b.pool_id = o.pool_id AND b.number = o.booking
+WHERE p.org = ?1 AND o.kind = 'promoted'
+    AND (o.state = 'dead' OR o.state = 'not_sent' OR (o.state = 'pending' AND o.error <> ''))
+    AND (b.state = 'held' OR b.state = 'expired') AND b.held_at = o.created_at
+    AND NOT EXISTS (
+        SELECT 1 FROM dismissals AS d WHERE d.pool_id = o.pool_id AND d.seq = o.seq AND d.part = o.part
+    )
+ORDER BY o.pool_id, o.seq, o.part LIMIT ?2;

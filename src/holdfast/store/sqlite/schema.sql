@@ -235,6 +235,8 @@ CREATE INDEX outbox_of_pool ON outbox (pool_id, due_at, seq, part) WHERE state =
 CREATE INDEX outbox_dead ON outbox (pool_id, seq, part) WHERE state = 'dead';
 CREATE INDEX outbox_not_sent ON outbox (pool_id, seq, part)
     WHERE state = 'not_sent' AND (kind = 'promoted' OR kind = 'put_back' OR kind = 'demoted');
+CREATE INDEX outbox_places ON outbox (pool_id, seq, part)
+    WHERE kind = 'promoted' AND (state = 'dead' OR state = 'not_sent' OR (state = 'pending' AND error <> ''));
 CREATE INDEX outbox_urgent ON outbox (pool_id, due_at, seq, part)
     WHERE state = 'pending' AND (kind = 'offer' OR kind = 'promoted' OR kind = 'hold_ending');
 CREATE INDEX outbox_about ON outbox (pool_id, booking) WHERE state = 'pending';
