@@ -81,6 +81,16 @@ def test_who_is_confirmed_in_line_is_told_what_comes_by_how_the_line_is_served()
     assert "you can say yes or no" in said[1]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_staff_are_promised_no_reason_where_none_is_known(language: str) -> None:
+    """An outbox that never ran, or a channel that answered nothing, says no word of what went wrong."""
+    for notice in samples("unreachable"):
+        told = dataclasses.replace(notice, facts={**notice.facts, "why": ""})
+        text = letter.email(told, spoken(language), {}, NOW).text
+        # A paragraph that ends so was cut off before what it announces.
+        assert not [it for it in text.split("\n\n") if it.rstrip().endswith(":")], text
+
+
 def test_the_longest_address_leaves_room_for_the_words_that_matter() -> None:
     (notice, *_) = samples(
         "offer", title=LONG, base_url="https://booking.city-of-somewhere.example.org/seats"

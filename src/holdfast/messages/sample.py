@@ -73,6 +73,7 @@ CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
         {"seq": 1, "reason": "no_channel", "why": "no mail server is set up: HOLDFAST_SMTP_URL"},
         {"seq": 1, "reason": "dead_contact", "why": "550 5.1.1 no such mailbox"},
         {"seq": 1, "reason": "channel_down", "why": "the mail server does not answer"},
+        {"seq": 1, "reason": "channel_down", "why": ""},
     ),
 }
 
