@@ -31,7 +31,7 @@ async def test_what_is_said_instead_is_what_is_sent(hf: Holdfast) -> None:
     text = "Dear {{ name|upper }},\n\n{% if time_left %}{{ time_left }} left.{% else %}Gone.{% endif %}"
     granted(await hf.set_template("offer", "en", "body", text, by="staff:Olga"))
     granted(await hf.set_template("offer", "en", "sms", "Quick, {{ link }}"))
-    first, _, late = granted(await hf.preview("offer"))
+    first, _, late, *_ = granted(await hf.preview("offer"))
     assert "Dear ANN,\n\n10 minutes left." in first.text
     assert "Dear ANN," in first.html
     assert first.sms.startswith("Quick, https://")

@@ -7,6 +7,7 @@ import io
 import re
 from html.parser import HTMLParser
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from babel.messages.pofile import read_po
@@ -70,7 +71,7 @@ def test_a_text_is_one_segment_with_its_link_whole(kind: str, language: str, tit
 
 
 def test_who_is_confirmed_in_line_is_told_what_comes_by_how_the_line_is_served() -> None:
-    *_, notice = samples("confirmed")
+    notice = next(it for it in samples("confirmed") if it.facts.get("waiting"))
     said = []
     for preset in ("event_signup", "class_waitlist"):
         pool = dataclasses.replace(notice.pool, policy=PRESETS[preset])
@@ -79,6 +80,51 @@ def test_who_is_confirmed_in_line_is_told_what_comes_by_how_the_line_is_served()
     assert "you get the place by itself" in said[0]
     assert "you get the place by itself" not in said[1]
     assert "you can say yes or no" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("price", "once"),
+    [
+        (Price(2500, "EUR"), "It is yours once your payment has arrived."),
+        (None, "It is yours once the organiser has confirmed it."),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "preset", "facts", "held"),
+    [
+        (
+            "confirmed",
+            "event_signup",
+            {"waiting": True},
+            "As soon as it is your turn, we hold a place",
+        ),
+        (
+            "offer",
+            "class_waitlist",
+            {"expires_at": NOW + 60_000},
+            "If you say yes, the place is held",
+        ),
+    ],
+)
+def test_where_staff_confirm_a_letter_promises_a_hold_and_no_place(
+    kind: str, preset: str, facts: dict[str, Any], held: str, price: Price | None, once: str
+) -> None:
+    notice = samples(kind)[0]
+    policy = dataclasses.replace(PRESETS[preset], confirm_by="staff")
+    pool = dataclasses.replace(notice.pool, policy=policy, price=price)
+    told = dataclasses.replace(notice, pool=pool, facts={**notice.facts, **facts})
+    text = " ".join(letter.email(told, spoken("en"), {}, NOW).text.split())
+    assert held in text
+    assert once in text
+    assert "you get the place by itself" not in text
+    # Controls: where the party confirms, and where staff have confirmed already, nothing is left to be done.
+    theirs = dataclasses.replace(pool, policy=dataclasses.replace(policy, confirm_by="party"))
+    assert notice.booking is not None
+    settled = notice.booking._replace(confirmed_at=NOW)
+    for other in (dataclasses.replace(told, pool=theirs), dataclasses.replace(told, booking=settled)):
+        text = " ".join(letter.email(other, spoken("en"), {}, NOW).text.split())
+        assert held not in text
+        assert once not in text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

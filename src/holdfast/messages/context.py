@@ -159,8 +159,10 @@ def _price(notice: Notice, speech: Speech, quantity: int) -> str:
 
 
 def _yours_once(notice: Notice, speech: Speech) -> str:
-    """What makes final what is held, where staff do; empty where its reader does."""
+    """What makes final what is held, where staff do; empty where its reader does, or staff have done so."""
     price = _agreed(notice)
+    if notice.booking is not None and notice.booking.confirmed_at is not None:
+        return ""
     if not confirmed_by_staff(notice.pool.policy.confirm_by, price):
         return ""
     return word(speech.language, "once_paid" if price is not None and price.amount else "once_confirmed")

@@ -18,15 +18,24 @@ _POOL_ID: Final = 0x1F2E3D4C5B6A79
 _UNTIL: Final = {"expires_at": NOW + 10 * _MINUTE}
 _PAID: Final = {"confirm_by": "staff", "price": Price(4500, "EUR")}
 _BY_STAFF: Final = {"confirm_by": "staff"}
+_RULES: Final = ("confirm_by", "promotion")
 
-# Each kind with every case its wording tells apart. `confirm_by` and `price` are those of the pool.
+# Each kind with every case its wording tells apart. `_RULES` and `price` are of the pool.
 CASES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "offer": (
         {"seq": 1, "offered": 1, **_UNTIL},
         {"seq": 2, "offered": 2, "quantity": 2, "expires_at": NOW + 26 * _HOUR},
         {"seq": 3, "offered": 1, "expires_at": NOW - _HOUR},
+        {"seq": 1, "offered": 1, **_UNTIL, **_PAID},
+        {"seq": 2, "offered": 2, "quantity": 2, "expires_at": NOW + 26 * _HOUR, **_BY_STAFF},
     ),
-    "confirmed": ({}, {"quantity": 3, "units": ["12A", "12B", "12C"]}, {"waiting": True}),
+    "confirmed": (
+        {},
+        {"quantity": 3, "units": ["12A", "12B", "12C"]},
+        {"waiting": True},
+        {"waiting": True, "promotion": "auto"},
+        {"waiting": True, "promotion": "auto", **_PAID},
+    ),
     "promoted": (
         {"state": "confirmed", "expires_at": None},
         {"state": "held", **_UNTIL},
@@ -96,9 +105,9 @@ def samples(
     booking = Booking(7, "K7PM2X", party, "main", 1, "waiting", 7, 7)
     found = []
     for case, told in enumerate(CASES[kind]):
-        confirm_by, price = told.get("confirm_by", "party"), told.get("price")
-        there = replace(pool, policy=replace(policy, confirm_by=confirm_by), price=price)
-        facts = {name: value for name, value in told.items() if name not in _PAID}
+        rules = {"confirm_by": "party"} | {name: told[name] for name in _RULES if name in told}
+        there = replace(pool, policy=replace(policy, **rules), price=told.get("price"))
+        facts = {name: value for name, value in told.items() if name not in (*_RULES, "price")}
         to = KINDS[kind]
         known: dict[str, Any] = {"reference": "K7PM2X", "quota": "main", "quantity": 1, "units": []}
         known = facts if kind == "handed_back" else known | facts
