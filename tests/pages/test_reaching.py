@@ -154,6 +154,31 @@ def test_a_page_asked_for_under_another_name_does_not_count_on_the_drawer(
     assert "It is now: please press once more." in plain(visitor.look("/p/tried-out?no=not_ready"))
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("X-Real-IP", "203.0.113.7"),
+        ("X-Forwarded-For", "203.0.113.7"),
+        ("X-Forwarded-Host", "seats.example.org"),
+        ("X-Forwarded-Proto", "https"),
+        ("X-Forwarded-Prefix", "/seats"),
+        ("Forwarded", "for=203.0.113.7"),
+        ("Via", "1.1 proxy"),
+    ],
+)
+def test_whoever_asks_through_a_proxy_could_not_read_the_drawer(
+    admin: Client, visitor: Visitor, name: str, says: str
+) -> None:
+    """The proxy may hand on another host than the one that was asked for: then only this tells it."""
+    pool = f"behind-{name.lower()}"
+    admin.pool(pool, 3)
+    page = visitor.look(f"/p/{pool}", headers={name: says})
+    assert Form(page).buttons == []
+    assert "You cannot sign up here yet" in plain(page)
+    # Control: the same from this machine, with a header that is no proxy's.
+    assert Form(visitor.look(f"/p/{pool}", headers={"X-Real": says})).buttons == [("quota", "main")]
+
+
 def test_where_nothing_can_send_no_page_says_that_we_write(mute: tuple[Server, Client, Visitor]) -> None:
     _, admin, visitor = mute
     looks = "Please look at this page from time to time"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _NOBODY: Final = Access("pages", "", PUBLIC, "pages")
 _ANY: Final = frozenset({"email", "sms"})
+# By these, and by all that begin with X-Forwarded-, a proxy says that it asks for somebody else.
+_OF_PROXIES: Final = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 
 @dataclass(slots=True)
@@ -101,7 +103,7 @@ class Call:
 
     def _is_asked_here(self) -> bool:
         """Return True if somebody at this very machine asks, and no proxy for others."""
-        if {b"x-forwarded-for", b"x-forwarded-host", b"forwarded"} & set(self.headers):
+        if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in self.headers):
             return False
         try:
             host = urlsplit(f"//{self.headers.get(b'host', b'').decode('latin-1')}").hostname
