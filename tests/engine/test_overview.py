@@ -88,6 +88,9 @@ async def test_the_count_of_what_needs_staff_is_what_is_listed_and_costs_the_sam
     [
         ("needs_telling", "offers_to_tell"),
         ("needs_places", "outbox_places"),
+        ("needs_letters", "outbox_not_sent"),
+        ("needs_reach", "booking_reach"),
+        ("not_reached", "booking_reach"),
     ],
 )
 async def test_what_needs_staff_is_found_without_a_look_at_the_rest(
@@ -95,6 +98,8 @@ async def test_what_needs_staff_is_found_without_a_look_at_the_rest(
 ) -> None:
     """PostgreSQL looks through a small table sooner than along an index, so that is forbidden to it."""
     dialect = dialect_of(database_url)
+    if dialect == "postgres" and index == "booking_reach":
+        pytest.skip("without statistics PostgreSQL takes two indexes of an empty table for equally good")
     query = re.sub(r"[?$]\d", "1", load_queries(dialect)[name]).replace("org = 1", "org = '1'")
     async with asking(database_url) as run:
         if dialect == "postgres":

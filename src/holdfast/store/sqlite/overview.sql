@@ -85,7 +85,7 @@ WHERE pool_id = ?1 AND closed ORDER BY ordinal DESC LIMIT ?2;
 
 -- name: needs_reach
 -- Those in line of an org whom no offer can reach, the first to come first.
-SELECT b.pool_id, b.number FROM pools AS p JOIN bookings AS b ON b.pool_id = p.id
+SELECT b.pool_id, b.number FROM pools AS p JOIN bookings AS b INDEXED BY booking_reach ON b.pool_id = p.id
 WHERE p.org = ?1 AND b.reach <> '' AND b.reach <> 'staff' AND b.state = 'waiting'
 ORDER BY b.pool_id, b.number LIMIT ?2;
 
@@ -99,7 +99,7 @@ ORDER BY o.expires_at, o.pool_id, o.booking LIMIT ?3;
 -- The letters that no channel could carry, nobody has dismissed, and that tell people what was done without them.
 SELECT o.pool_id, o.seq, o.part, o.kind, o.recipient, o.booking, o.facts, o.created_at, o.state, o.due_at,
     o.attempts, o.error
-FROM pools AS p JOIN outbox AS o ON o.pool_id = p.id
+FROM pools AS p JOIN outbox AS o INDEXED BY outbox_not_sent ON o.pool_id = p.id
 WHERE p.org = ?1 AND o.state = 'not_sent' AND (o.kind = 'promoted' OR o.kind = 'put_back' OR o.kind = 'demoted')
     AND NOT EXISTS (
         SELECT 1 FROM dismissals AS d WHERE d.pool_id = o.pool_id AND d.seq = o.seq AND d.part = o.part
