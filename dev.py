@@ -31,7 +31,7 @@ class Command(NamedTuple):
 
 def main() -> int:
     if sys.version_info < PYTHON_MIN:
-        fail(f"Holdfast needs Python {dotted(PYTHON_MIN)} or newer; this is {dotted(sys.version_info[:2])}")
+        fail(f"Fairhold needs Python {dotted(PYTHON_MIN)} or newer; this is {dotted(sys.version_info[:2])}")
     name, *arguments = sys.argv[1:] or ["help"]
     if name in ("help", "-h", "--help"):
         return menu()
@@ -54,7 +54,7 @@ def menu() -> int:
 
 
 def demo(arguments: list[str]) -> int:
-    return call(SCRIPTS / "holdfast", "demo", *arguments)
+    return call(SCRIPTS / "fairhold", "demo", *arguments)
 
 
 def test(arguments: list[str]) -> int:
@@ -131,7 +131,7 @@ def lock(arguments: list[str]) -> int:
 
 
 COMMANDS = {
-    "demo": Command(demo, "run", "see Holdfast at work, in your browser (--stories: in the terminal)"),
+    "demo": Command(demo, "run", "see Fairhold at work, in your browser (--stories: in the terminal)"),
     "test": Command(test, "dev", "run the tests, on SQLite and a real PostgreSQL"),
     "lint": Command(lint, "dev", "check style, format and types, and packages for known vulnerabilities"),
     "sim": Command(sim, "dev", "play random histories with faults, and have them audited: sim [SEED]"),

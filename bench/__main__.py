@@ -16,7 +16,7 @@ from bench.http.parts import PARTS, Bench
 from bench.http.scale import scale_out
 from bench.measure import Figure, markdown_table, plain_table
 from bench.server import server_with_log_files
-from holdfast.http.serve import collect_less_often, run_fast
+from fairhold.http.serve import collect_less_often, run_fast
 from testbed.postgres import fresh_database
 
 MORE_PARTS = {"scale out": scale_out, "listeners": listeners}

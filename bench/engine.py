@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 
 
 class EngineDesk:
     """One hot pool of the engine, as `workload` wants it."""
 
-    def __init__(self, hf: Holdfast, pool: str) -> None:
+    def __init__(self, hf: Fairhold, pool: str) -> None:
         self._hf = hf
         self._pool = pool
 
@@ -29,24 +29,24 @@ class EngineDesk:
 
 
 @asynccontextmanager
-async def open_engine(url: str | None = None) -> AsyncIterator[Holdfast]:
-    """Holdfast on this PostgreSQL, or on a SQLite file of its own."""
+async def open_engine(url: str | None = None) -> AsyncIterator[Fairhold]:
+    """Fairhold on this PostgreSQL, or on a SQLite file of its own."""
     if url is not None:
-        async with Holdfast.open(url) as hf:
+        async with Fairhold.open(url) as hf:
             yield hf
         return
     with TemporaryDirectory() as folder:
-        async with Holdfast.open(f"sqlite:///{Path(folder)}/bench.db") as hf:
+        async with Fairhold.open(f"sqlite:///{Path(folder)}/bench.db") as hf:
             yield hf
 
 
-async def hot_desk(hf: Holdfast) -> EngineDesk:
+async def hot_desk(hf: Fairhold) -> EngineDesk:
     """A pool that is far from full."""
     granted(await hf.create_pool("hot", preset="checkout", quotas={"main": 10_000_000}))
     return EngineDesk(hf, "hot")
 
 
-async def make_line(hf: Holdfast, pool: str, length: int) -> None:
+async def make_line(hf: Fairhold, pool: str, length: int) -> None:
     """A full pool with so many in line."""
     granted(await hf.create_pool(pool, preset="class_waitlist", quotas={"main": 1}))
     granted(await hf.book(pool, "first", confirmed=True, by="staff"))
@@ -55,7 +55,7 @@ async def make_line(hf: Holdfast, pool: str, length: int) -> None:
         await asyncio.gather(*(hf.book(pool, f"waiting-{start + i}") for i in range(size)))
 
 
-def one_at_a_time(hf: Holdfast) -> Holdfast:
+def one_at_a_time(hf: Fairhold) -> Fairhold:
     """The same engine without what its lane is for: each command has a transaction of its own."""
     hf.engine._most = lambda flight: 1  # type: ignore[method-assign]
     return hf

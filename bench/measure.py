@@ -159,7 +159,7 @@ def runs_table(runs: Mapping[str, Run]) -> str:
 def flush_ms(times: int = 200) -> float:
     """How long the disk takes for a page more that must not be lost: what durable commits wait for."""
     took = []
-    with tempfile.TemporaryFile(prefix="holdfast-bench-") as file:
+    with tempfile.TemporaryFile(prefix="fairhold-bench-") as file:
         for _ in range(times):
             file.write(bytes(4096))
             file.flush()

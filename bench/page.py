@@ -14,7 +14,7 @@ from bench.million import play
 DOCS = Path(__file__).parents[1] / "docs"
 CHARTS = DOCS / "charts"
 WORDS = Path(__file__).with_name("performance.md")
-_COLOURS = {"Holdfast": "#0f766e", "two processes": "#14b8a6", "framework alone": "#94a3b8"}
+_COLOURS = {"Fairhold": "#0f766e", "two processes": "#14b8a6", "framework alone": "#94a3b8"}
 
 
 def write(
@@ -105,8 +105,8 @@ def _million(kept: Mapping[str, Mapping[str, Run]]) -> list[str]:
         "|---|--:|--:|--:|--:|",
     ]
     for store, runs in kept.items():
-        signing = runs.get("sign-ups for one event, 512 clients: Holdfast")
-        looking = runs.get("looking where one stands, 512 clients: Holdfast")
+        signing = runs.get("sign-ups for one event, 512 clients: Fairhold")
+        looking = runs.get("looking where one stands, 512 clients: Fairhold")
         if signing is None or looking is None:
             continue
         for machines in (1, 2, 4):

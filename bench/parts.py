@@ -24,7 +24,7 @@ from bench.measure import (
     runs_table,
 )
 from bench.workload import holds, mix
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 from testbed.postgres import fresh_database
 
 Say = Callable[[str], None]
@@ -44,16 +44,16 @@ async def hot_pool_postgres(server: str, seconds: float, repeats: int, say: Say)
             for callers, target in ((64, 15.0), (512, 25.0)):
                 runs = await interleaved(
                     {
-                        "Holdfast, holds": for_seconds(holds(desk), callers, seconds),
+                        "Fairhold, holds": for_seconds(holds(desk), callers, seconds),
                         "FOR UPDATE, holds": for_seconds(holds(steps), callers, seconds),
                         "FOR UPDATE in one statement, holds": for_seconds(holds(fused), callers, seconds),
-                        "Holdfast, mix": for_seconds(mix(desk), callers, seconds),
+                        "Fairhold, mix": for_seconds(mix(desk), callers, seconds),
                         "FOR UPDATE, mix": for_seconds(mix(steps), callers, seconds),
                     },
                     repeats,
                 )
                 say(f"PostgreSQL, one hot pool, {callers} callers\n{runs_table(runs)}\n")
-                ours_holds = runs["Holdfast, holds"].per_s
+                ours_holds = runs["Fairhold, holds"].per_s
                 name = f"PostgreSQL, {callers} callers"
                 figures += [
                     Figure.at_least(f"{name}: holds, against FOR UPDATE", _ratio(runs, "holds"), "×", target),
@@ -70,7 +70,7 @@ async def hot_pool_postgres(server: str, seconds: float, repeats: int, say: Say)
 
 
 def _ratio(runs: dict[str, Run], what: str) -> float:
-    return runs[f"Holdfast, {what}"].per_s / runs[f"FOR UPDATE, {what}"].per_s
+    return runs[f"Fairhold, {what}"].per_s / runs[f"FOR UPDATE, {what}"].per_s
 
 
 async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure]:
@@ -89,8 +89,8 @@ async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure
         for callers in (64, 512):
             runs = await interleaved(
                 {
-                    "Holdfast": for_seconds(holds(desk), callers, seconds),
-                    "Holdfast, one command a transaction": for_seconds(holds(desk_alone), callers, seconds),
+                    "Fairhold": for_seconds(holds(desk), callers, seconds),
+                    "Fairhold, one command a transaction": for_seconds(holds(desk_alone), callers, seconds),
                     "one transaction each": for_seconds(holds(thread), callers, seconds),
                     "one transaction each, on the loop": for_seconds(holds(here), callers, seconds),
                 },
@@ -98,13 +98,13 @@ async def hot_pool_sqlite(seconds: float, repeats: int, say: Say) -> list[Figure
             )
             say(f"SQLite, one hot pool, {callers} callers\n{runs_table(runs)}\n")
             name = f"SQLite, {callers} callers: holds, against one transaction each"
-            rate = runs["Holdfast"].per_s
+            rate = runs["Fairhold"].per_s
             figures += [
                 Figure.at_least(name, rate / runs["one transaction each"].per_s, "×", 6.0),
                 Figure(f"{name} on the loop", rate / runs["one transaction each, on the loop"].per_s, "×"),
                 Figure(
-                    f"SQLite, {callers} callers: holds, against Holdfast with one command a transaction",
-                    rate / runs["Holdfast, one command a transaction"].per_s,
+                    f"SQLite, {callers} callers: holds, against Fairhold with one command a transaction",
+                    rate / runs["Fairhold, one command a transaction"].per_s,
                     "×",
                 ),
             ]
@@ -157,13 +157,13 @@ async def long_line(
     ]
 
 
-async def _join(hf: Holdfast, pool: str, length: int) -> float:
+async def _join(hf: Fairhold, pool: str, length: int) -> float:
     party, began = f"joiner-{next(_names)}", perf_counter()
     granted(await hf.book(pool, party))
     return perf_counter() - began
 
 
-async def _join_by_priority(hf: Holdfast, pool: str, length: int) -> float:
+async def _join_by_priority(hf: Fairhold, pool: str, length: int) -> float:
     """Before all who have none."""
     if pool not in _preferring:
         rules = [{"when": {"tag": "honours"}, "add": 1}]
@@ -174,7 +174,7 @@ async def _join_by_priority(hf: Holdfast, pool: str, length: int) -> float:
     return perf_counter() - began
 
 
-async def _leave(hf: Holdfast, pool: str, length: int) -> float:
+async def _leave(hf: Fairhold, pool: str, length: int) -> float:
     # Somebody joins for each who leaves from the middle, so that the line keeps its length.
     await _join(hf, pool, length)
     (booking,) = granted(await hf.line(pool, after=length // 2, limit=1))
@@ -183,7 +183,7 @@ async def _leave(hf: Holdfast, pool: str, length: int) -> float:
     return perf_counter() - began
 
 
-async def _position(hf: Holdfast, pool: str, length: int) -> float:
+async def _position(hf: Fairhold, pool: str, length: int) -> float:
     # Whom to ask about is settled beforehand: finding the middle of a line is another question.
     if pool not in _middles:
         _middles[pool] = [booking.id for booking in granted(await hf.line(pool, after=length // 2, limit=40))]
@@ -222,7 +222,7 @@ async def long_queue(
         theirs = await measure_recomputing(database, 10_000)
     say(
         f"{store}, signups with 10,000 in queue, 64 callers\n"
-        + runs_table({"Holdfast": ours, "recomputing": theirs["signup, 64 callers"]})
+        + runs_table({"Fairhold": ours, "recomputing": theirs["signup, 64 callers"]})
         + "\n"
     )
     ratio = ours.per_s / theirs["signup, 64 callers"].per_s
@@ -290,7 +290,7 @@ async def mass_lapse_of_units(url: str | None, store: str, say: Say) -> list[Fig
     return [Figure(f"{store}: 1,000 holds of named units lapse and are refilled", took, "s")]
 
 
-async def _all_are_due(hf: Holdfast, pool: str, last: str) -> None:
+async def _all_are_due(hf: Fairhold, pool: str, last: str) -> None:
     """Hold the ticker back until the last hold is due, so that all lapse together."""
     await hf.ticker.close()
     (booking,) = granted(await hf.bookings(pool, party=last, limit=1))

@@ -23,10 +23,10 @@ from typing import Any
 import psutil
 from aiosmtpd.controller import Controller
 
-from holdfast import Holdfast
-from holdfast.accounts.members import Members
-from holdfast.accounts.passwords import Passwords
-from holdfast.keys import ApiKey, Keys
+from fairhold import Fairhold
+from fairhold.accounts.members import Members
+from fairhold.accounts.passwords import Passwords
+from fairhold.keys import ApiKey, Keys
 from testbed.ports import free_port
 from testbed.postgres import TemporaryPostgres, fresh_database
 
@@ -37,10 +37,10 @@ PASSWORD = "correct horse battery"
 MEMBERS = (("olga", "admin"), ("sam", "staff"), ("rita", "read"))
 # The limits against floods would answer instead of what is behind them.
 UNLIMITED = {
-    "HOLDFAST_RATE_PER_KEY": "0",
-    "HOLDFAST_RATE_PER_ADDRESS": "0",
-    "HOLDFAST_HOLDS_PER_ADDRESS_MAX": "0",
-    "HOLDFAST_HOLDS_PER_PARTY_MAX": "0",
+    "FAIRHOLD_RATE_PER_KEY": "0",
+    "FAIRHOLD_RATE_PER_ADDRESS": "0",
+    "FAIRHOLD_HOLDS_PER_ADDRESS_MAX": "0",
+    "FAIRHOLD_HOLDS_PER_PARTY_MAX": "0",
 }
 
 
@@ -63,10 +63,10 @@ class Node:
         self.url, self.log_path = url, log
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "holdfast", "serve", "--port", str(self.port)]
+        self._command = [sys.executable, "-m", "fairhold", "serve", "--port", str(self.port)]
         self._command += ["--database", url, *flags]
         # Should it have to be ended, its log tells where each thread stood.
-        told = {"PYTHONFAULTHANDLER": "1", "HOLDFAST_BASE_URL": self.base}
+        told = {"PYTHONFAULTHANDLER": "1", "FAIRHOLD_BASE_URL": self.base}
         self._environment = {**os.environ, **told, **environment}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -113,8 +113,8 @@ class Node:
         return self._process.wait()
 
     def verify(self) -> tuple[int, str]:
-        """What `holdfast verify` says of the database."""
-        command = [sys.executable, "-m", "holdfast", "verify", "--database", self.url]
+        """What `fairhold verify` says of the database."""
+        command = [sys.executable, "-m", "fairhold", "verify", "--database", self.url]
         done = subprocess.run(command, capture_output=True, text=True)
         return done.returncode, (done.stdout + done.stderr).strip()
 
@@ -124,7 +124,7 @@ def make_keys(url: str) -> dict[str, str]:
 
     async def make() -> dict[str, str]:
         made: dict[str, str] = {}
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             keys, members = Keys(hf.store, hf.clock, hf.secret), Members(hf.store, hf.clock, hf.secret)
             for role in ("admin", "staff", "read", "public"):
                 key = await keys.create("default", role, f"the {role}")
@@ -156,20 +156,20 @@ def node(
 ) -> Iterator[tuple[Node, Sink, dict[str, str]]]:
     """A running service on a database of its own, or this one; where its mail goes, and its keys by role."""
     with ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-drill-")))
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairhold-drill-")))
         if store == "postgres" and not url:
             server = stack.enter_context(TemporaryPostgres(durable=True))
             url = stack.enter_context(fresh_database(server.url))
         elif not url:
-            url = f"sqlite:///{place / 'holdfast.db'}"
+            url = f"sqlite:///{place / 'fairhold.db'}"
         sink = Sink()
         mail = Controller(sink, hostname="127.0.0.1", port=sink.port)
         mail.start()
         stack.callback(mail.stop)
         mailing = {
-            "HOLDFAST_SMTP_URL": f"smtp://127.0.0.1:{sink.port}?tls=none",
-            "HOLDFAST_MAIL_FROM": "Seats <seats@example.org>",
-            "HOLDFAST_WEBHOOKS_TO_PRIVATE": "1",
+            "FAIRHOLD_SMTP_URL": f"smtp://127.0.0.1:{sink.port}?tls=none",
+            "FAIRHOLD_MAIL_FROM": "Seats <seats@example.org>",
+            "FAIRHOLD_WEBHOOKS_TO_PRIVATE": "1",
         }
         it = Node(url, place / "service.log", *flags, **UNLIMITED, **mailing, **environment)
         it.start()

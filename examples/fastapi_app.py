@@ -12,17 +12,17 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Header, HTTPException, Request
 from pydantic import BaseModel
 
-from holdfast import Booking, Holdfast, Refusal
-from holdfast.outbox import Outbox
+from fairhold import Booking, Fairhold, Refusal
+from fairhold.outbox import Outbox
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """One open database for the life of the process; it does what falls due by itself."""
-    async with Holdfast.open(os.environ.get("DATABASE_URL", "sqlite:///yoga.db")) as hf:
+    async with Fairhold.open(os.environ.get("DATABASE_URL", "sqlite:///yoga.db")) as hf:
         # From the second start on, this is refused: it exists.
         await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}, title="Saturday yoga")
-        # Sends offers and confirmations: by e-mail, if HOLDFAST_SMTP_URL says how.
+        # Sends offers and confirmations: by e-mail, if FAIRHOLD_SMTP_URL says how.
         outbox = Outbox(hf)
         await outbox.start()
         app.state.hf = hf
@@ -33,12 +33,12 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 app = FastAPI(lifespan=lifespan)
 
 
-def seats(request: Request) -> Holdfast:
-    hf: Holdfast = request.app.state.hf
+def seats(request: Request) -> Fairhold:
+    hf: Fairhold = request.app.state.hf
     return hf
 
 
-Seats = Annotated[Holdfast, Depends(seats)]
+Seats = Annotated[Fairhold, Depends(seats)]
 # A client that heard no answer asks again with the same key, and is not signed up twice.
 Key = Annotated[str | None, Header(alias="Idempotency-Key")]
 

@@ -2,7 +2,7 @@
 
 pip install .. flask                            # here, in a clone
 flask --app flask_app run --port 8000
-holdfast outbox --database sqlite:///yoga.db    # beside it: without an event loop, nobody sends messages here
+fairhold outbox --database sqlite:///yoga.db    # beside it: without an event loop, nobody sends messages here
 """
 
 import atexit
@@ -12,14 +12,14 @@ from typing import Any
 
 from flask import Flask, abort, jsonify, make_response, request
 
-from holdfast import Booking, Holdfast, Refusal
+from fairhold import Booking, Fairhold, Refusal
 
 app = Flask(__name__)
 
 # One open database for the life of the process; it does what falls due by itself.
 closing = ExitStack()
 atexit.register(closing.close)
-hf = closing.enter_context(Holdfast.open_sync(os.environ.get("DATABASE_URL", "sqlite:///yoga.db")))
+hf = closing.enter_context(Fairhold.open_sync(os.environ.get("DATABASE_URL", "sqlite:///yoga.db")))
 # From the second start on, this is refused: it exists.
 hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}, title="Saturday yoga")
 

@@ -9,11 +9,11 @@ It makes `script.db`. A second run is refused, for the pool is there: remove it,
 
 import sys
 
-from holdfast import Holdfast, Refusal, granted
+from fairhold import Fairhold, Refusal, granted
 
 
 def main(url: str) -> None:
-    with Holdfast.open_sync(url) as hf:
+    with Fairhold.open_sync(url) as hf:
         granted(hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}, title="Saturday yoga"))
 
         ann = granted(hf.book("yoga", {"id": "ann", "name": "Ann"}))

@@ -1,11 +1,11 @@
-"""A program that is told by webhook, and checks that it was Holdfast who told it.
+"""A program that is told by webhook, and checks that it was Fairhold who told it.
 
 pip install standardwebhooks
-python webhook_receiver.py whsec_… 9000        # the secret that `holdfast webhook add` has printed
+python webhook_receiver.py whsec_… 9000        # the secret that `fairhold webhook add` has printed
 
-On one machine, Holdfast must be let: HOLDFAST_WEBHOOKS_TO_PRIVATE=yes, for `webhook add` and where it sends.
+On one machine, Fairhold must be let: FAIRHOLD_WEBHOOKS_TO_PRIVATE=yes, for `webhook add` and where it sends.
 
-It needs no Holdfast itself. The proof is `webhook-signature`: it is made of the id, the time and the very
+It needs no Fairhold itself. The proof is `webhook-signature`: it is made of the id, the time and the very
 bytes of the body, with a secret that only the two of us know. So a body that was changed, another sender and
 an old message that somebody sends again are all refused.
 """
@@ -26,7 +26,7 @@ seen: set[str] = set()
 
 
 def work(message: dict[str, Any]) -> None:
-    """What you do with a message. What `holdfast webhook test` sends is about no booking."""
+    """What you do with a message. What `fairhold webhook test` sends is about no booking."""
     print(message["type"], message["data"].get("booking"), flush=True)
 
 

@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="add what was survived to docs/evidence")
     said = parser.parse_args()
     # What fails here is made to fail; the service would tell of each.
-    logging.getLogger("holdfast").setLevel(logging.CRITICAL if said.seed is None else logging.INFO)
+    logging.getLogger("fairhold").setLevel(logging.CRITICAL if said.seed is None else logging.INFO)
     code = code_now()
     fresh = next_seed(said.store, code) if said.record else 1
     if said.record and said.first is not None and said.first < fresh:

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from holdfast.clock import TestClock
-from holdfast.core.refusals import Refusal
-from holdfast.errors import HoldfastError
-from holdfast.library import Holdfast
+from fairhold.clock import TestClock
+from fairhold.core.refusals import Refusal
+from fairhold.errors import FairholdError
+from fairhold.library import Fairhold
 from sim.node import Node
 from sim.pools import BY_UNITS
 from sim.records import Asked
@@ -20,7 +20,7 @@ from sim.records import Asked
 _PATIENCE_S = 40.0
 _TRIES = 6
 
-Ask = Callable[[Holdfast, str], Awaitable[Any]]
+Ask = Callable[[Fairhold, str], Awaitable[Any]]
 
 
 def plain(answer: object) -> dict[str, Any]:
@@ -71,14 +71,14 @@ class Asking:
         up = [node for node in self._nodes if node.up]
         return self._dice.choice(up) if up else None
 
-    async def _look_at(self, look: Callable[[Holdfast], Awaitable[Any]]) -> Any:
+    async def _look_at(self, look: Callable[[Fairhold], Awaitable[Any]]) -> Any:
         """What a look shows; nothing if it failed."""
         node = self._up()
         if node is None or node.hf is None:
             return None
         try:
             found = await node.ask(look(node.hf), _PATIENCE_S)
-        except (HoldfastError, TimeoutError):
+        except (FairholdError, TimeoutError):
             return None
         return None if isinstance(found, Refusal) else found
 
@@ -105,7 +105,7 @@ class Asking:
             if node is not None and node.hf is not None:
                 try:
                     answer = await node.ask(ask(node.hf, self._key(it)), _PATIENCE_S)
-                except (HoldfastError, TimeoutError):
+                except (FairholdError, TimeoutError):
                     it.unanswered += 1
                 else:
                     it.answers.append(plain(answer))

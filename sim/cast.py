@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from holdfast.clock import to_datetime
+from fairhold.clock import to_datetime
 from sim.pools import BY_UNITS, HOUR
 from sim.staff import Staff
 

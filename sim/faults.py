@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from holdfast.errors import OutcomeUnknown, Unavailable
-from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.store.base import News, Reader, Row, Seen, Snapshot, Store, Together, Transaction, Write
+from fairhold.errors import OutcomeUnknown, Unavailable
+from fairhold.notifiers.base import Outgoing, Permanent, Temporary
+from fairhold.store.base import News, Reader, Row, Seen, Snapshot, Store, Together, Transaction, Write
 
 
 class Faults:

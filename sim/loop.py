@@ -11,7 +11,7 @@ import selectors
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from holdfast.store.sqlite.scribe import Scribe, Sheet
+from fairhold.store.sqlite.scribe import Scribe, Sheet
 
 
 class StuckError(Exception):

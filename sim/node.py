@@ -1,4 +1,4 @@
-"""A node: one Holdfast over the shared database, with a clock of its own. It can be killed at any moment."""
+"""A node: one Fairhold over the shared database, with a clock of its own. It can be killed at any moment."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
 
-from holdfast.clock import TestClock
-from holdfast.config import make_store
-from holdfast.errors import HoldfastError
-from holdfast.library import Holdfast
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.store.sqlite.store import SqliteStore
+from fairhold.clock import TestClock
+from fairhold.config import make_store
+from fairhold.errors import FairholdError
+from fairhold.library import Fairhold
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.store.sqlite.store import SqliteStore
 from sim.faults import Carrier, Faults, FaultyStore
 from sim.loop import OWNER, AtOnce
 
@@ -43,7 +43,7 @@ class Node:
         self._carrier = carrier
         self._tasks: set[asyncio.Task[Any]] = set()
         self.store: FaultyStore | None = None
-        self.hf: Holdfast | None = None
+        self.hf: Fairhold | None = None
         self.clock = SkewedClock(clock)
         self.died = asyncio.Event()
 
@@ -62,7 +62,7 @@ class Node:
         self.clock = SkewedClock(self._true_clock)
         mine = OWNER.set(self._tasks)
         try:
-            self.hf = Holdfast(self.store, self.clock, SECRET, "default")
+            self.hf = Fairhold(self.store, self.clock, SECRET, "default")
             self.hf.engine.start()
             notifiers = {"email": self._carrier, "log": self._carrier}
             self.outbox = Outbox(self.hf, _SETTINGS, notifiers, dice=self._faults.dice.random)
@@ -90,7 +90,7 @@ class Node:
             task = asyncio.create_task(self.outbox.send_due())
         finally:
             OWNER.reset(mine)
-        with suppress(HoldfastError, TimeoutError, asyncio.CancelledError):
+        with suppress(FairholdError, TimeoutError, asyncio.CancelledError):
             await self.ask(asyncio.shield(task), 600)
 
     async def kill(self) -> None:

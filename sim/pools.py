@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from holdfast.clock import to_datetime
-from holdfast.core.refusals import Refusal
-from holdfast.library import Holdfast
+from fairhold.clock import to_datetime
+from fairhold.core.refusals import Refusal
+from fairhold.library import Fairhold
 
 START = 1_800_000_000_000
 HOUR = 3_600_000
@@ -20,7 +20,7 @@ _PRIORITIES = [
 ]
 
 
-async def make_pools(hf: Holdfast | None, dice: random.Random) -> tuple[dict[str, list[str]], dict[str, str]]:
+async def make_pools(hf: Fairhold | None, dice: random.Random) -> tuple[dict[str, list[str]], dict[str, str]]:
     """The quotas of each by its key; and the keys by the pools' ids."""
     assert hf is not None
     made: dict[str, list[str]] = {}

@@ -32,7 +32,7 @@ class Seeds(NamedTuple):
 
 def code_now(root: Path = ROOT) -> str:
     """What stands for the service and its simulator as they are."""
-    files = [path for folder in ("src/holdfast", "sim") for path in sorted((root / folder).rglob("*"))]
+    files = [path for folder in ("src/fairhold", "sim") for path in sorted((root / folder).rglob("*"))]
     digest = hashlib.sha256()
     for path in files:
         if path.suffix in (".py", ".sql"):

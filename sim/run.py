@@ -16,11 +16,11 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from holdfast import ids
-from holdfast.clock import TestClock
-from holdfast.errors import HoldfastError
-from holdfast.library import Holdfast
-from holdfast.shapes import Booking
+from fairhold import ids
+from fairhold.clock import TestClock
+from fairhold.errors import FairholdError
+from fairhold.library import Fairhold
+from fairhold.shapes import Booking
 from sim.auditor import audit
 from sim.cast import Cast
 from sim.faults import Carrier, Faults
@@ -137,7 +137,7 @@ async def _time_passes(nodes: list[Node], clock: TestClock, dice: random.Random)
         if dice.random() < 0.05:
             node.clock.off = dice.choice([0, -3_600_000, 5_000, 60_000])
         if node.up and node.hf is not None and dice.random() < 0.5:
-            with suppress(HoldfastError, TimeoutError):
+            with suppress(FairholdError, TimeoutError):
                 await node.ask(node.hf.tick(), 60)
         if node.up and dice.random() < 0.5:
             await node.send_due()
@@ -165,7 +165,7 @@ async def _settle(cast: Cast, nodes: list[Node], clock: TestClock) -> None:
             await node.send_due()
 
 
-async def show(hf: Holdfast | None, pools: Iterable[str], url: str) -> dict[int, dict[str, Any]]:
+async def show(hf: Fairhold | None, pools: Iterable[str], url: str) -> dict[int, dict[str, Any]]:
     """What the service says of each pool; and the numbers of its bookings, as the tables have them."""
     assert hf is not None
     numbers = {(pool_id, reference): number for pool_id, number, reference in await _rows(url, NUMBERS)}

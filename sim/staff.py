@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.clock import to_datetime
+from fairhold.clock import to_datetime
 from sim.asking import Asking
 from sim.pools import BY_UNITS, HOUR
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.http.openapi import document
-from holdfast.http.problems import STATUSES, TITLES
-from holdfast.http.service import operations_of
-from holdfast.http.settings import Settings
+from fairhold.http.openapi import document
+from fairhold.http.problems import STATUSES, TITLES
+from fairhold.http.service import operations_of
+from fairhold.http.settings import Settings
 
 OPENING = """# The HTTP API
 

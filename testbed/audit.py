@@ -1,7 +1,7 @@
 """Whether a pinned package is known to be unsafe: asked of OSV, the open database of vulnerabilities.
 
 What ships with the service fails the check; what only develops it is told. Where the database cannot be
-reached, a line says that nothing was checked, and nothing fails, unless HOLDFAST_AUDIT=required. A
+reached, a line says that nothing was checked, and nothing fails, unless FAIRHOLD_AUDIT=required. A
 vulnerability that does not touch us is listed in requirements/accepted.txt, by its id and why.
 """
 
@@ -36,10 +36,10 @@ def main() -> int:
     shipped = set(pins((requirements / f"{SHIPPED}.txt").read_text()))
     everything = {pin for path in requirements.glob("*.txt") for pin in pins(path.read_text())}
     try:
-        found = known(sorted(everything), os.environ.get("HOLDFAST_AUDIT_URL", SERVICE))
+        found = known(sorted(everything), os.environ.get("FAIRHOLD_AUDIT_URL", SERVICE))
     except Unreachable as error:
         print(f"audit: nothing was checked, for the database of vulnerabilities cannot be asked: {error}")
-        return int(os.environ.get("HOLDFAST_AUDIT") == "required")
+        return int(os.environ.get("FAIRHOLD_AUDIT") == "required")
     return told(found, shipped, accepted(requirements / "accepted.txt"), len(everything))
 
 

@@ -1,6 +1,6 @@
 """A real Chromium for the tests, on any machine.
 
-The one that HOLDFAST_TEST_CHROMIUM names, or Playwright's own, or an installed one; else Playwright's is
+The one that FAIRHOLD_TEST_CHROMIUM names, or Playwright's own, or an installed one; else Playwright's is
 downloaded; else it is installed from the system's packages. Several processes may ask at once: one fetches,
 the others wait for it.
 """
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-CHROMIUM_VARIABLE = "HOLDFAST_TEST_CHROMIUM"
+CHROMIUM_VARIABLE = "FAIRHOLD_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -166,7 +166,7 @@ def _one_at_a_time() -> Iterator[None]:
         return
     import fcntl
 
-    with (Path(tempfile.gettempdir()) / "holdfast-test-browser.lock").open("w") as lock:
+    with (Path(tempfile.gettempdir()) / "fairhold-test-browser.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -13,8 +13,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-HOLDFAST = Path(__file__).parent.parent / "src" / "holdfast"
-PAGES, CONSOLE = HOLDFAST / "pages", HOLDFAST / "console"
+FAIRHOLD = Path(__file__).parent.parent / "src" / "fairhold"
+PAGES, CONSOLE = FAIRHOLD / "pages", FAIRHOLD / "console"
 WIDTH = 106
 
 

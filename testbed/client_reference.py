@@ -6,17 +6,17 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, get_args, get_type_hints
 
-import holdfast
-from holdfast import Holdfast
-from holdfast.client import AsyncClient, answers
-from holdfast.client.accounts import AccountMethods
-from holdfast.client.asking import Asking
-from holdfast.client.bookings import BookingMethods
-from holdfast.client.keeping import KeepingMethods
-from holdfast.client.messages import MessageMethods
-from holdfast.client.pools import PoolMethods
-from holdfast.core.refusals import Refusal
-from holdfast.http.operations import Page
+import fairhold
+from fairhold import Fairhold
+from fairhold.client import AsyncClient, answers
+from fairhold.client.accounts import AccountMethods
+from fairhold.client.asking import Asking
+from fairhold.client.bookings import BookingMethods
+from fairhold.client.keeping import KeepingMethods
+from fairhold.client.messages import MessageMethods
+from fairhold.client.pools import PoolMethods
+from fairhold.core.refusals import Refusal
+from fairhold.http.operations import Page
 from testbed.library_reference import HIDDEN, section, signature, value
 
 OPENING: Final = """# The client
@@ -56,12 +56,12 @@ INSTEAD: Final[dict[str, str]] = {
     "open_sync": "`Client(url, key)`",
     "pool_names": "`pools`, in another order",
     "position": "`position` of a `booking`",
-    "prune": "`holdfast prune`, and `set_retention`",
+    "prune": "`fairhold prune`, and `set_retention`",
     "room": "`room` of the quotas of a `pool`",
     "seats": "",
     "tick": "the service does so by itself",
     "totals": "`org_stats`",
-    "verify": "`holdfast verify`",
+    "verify": "`fairhold verify`",
 }
 
 
@@ -76,7 +76,7 @@ def client_reference() -> str:
     for kind in values():
         parts += value(kind)
     tree = (inspect.getdoc(answers) or "").partition("\n\n")[2]
-    parts.append(f"## Errors\n\nAll but the first are in `holdfast.client`.\n\n```text\n{tree}\n```\n")
+    parts.append(f"## Errors\n\nAll but the first are in `fairhold.client`.\n\n```text\n{tree}\n```\n")
     parts.append("## What the library has and the client has not\n\n| the library | the client |\n|---|---|")
     parts += [f"| `{name}` | {INSTEAD[name] or 'none'} |" for name in missing()]
     # Its short name stands in the source alone.
@@ -85,7 +85,7 @@ def client_reference() -> str:
 
 def values() -> list[type]:
     """What methods answer with, in order, but for what the library's page has."""
-    known = {getattr(holdfast, name) for name in holdfast.__all__} | {Refusal, str, Page}
+    known = {getattr(fairhold, name) for name in fairhold.__all__} | {Refusal, str, Page}
     methods = [getattr(AsyncClient, name) for owner in SECTIONS.values() for name in vars(owner)]
     named = [it for method in methods if callable(method) for it in _named(get_type_hints(method)["return"])]
     return [Page, *(it for it in dict.fromkeys(named) if it not in known)]
@@ -93,12 +93,12 @@ def values() -> list[type]:
 
 def _named(annotation: Any) -> Iterator[type]:
     """The types of fields that an annotation names, Page[Booking] and all."""
-    if getattr(annotation, "__module__", "").startswith("holdfast.") and isinstance(annotation, type):
+    if getattr(annotation, "__module__", "").startswith("fairhold.") and isinstance(annotation, type):
         yield annotation
     for part in get_args(annotation):
         yield from _named(part)
 
 
 def missing() -> list[str]:
-    public = [name for name, _ in inspect.getmembers(Holdfast, callable) if not name.startswith("_")]
+    public = [name for name, _ in inspect.getmembers(Fairhold, callable) if not name.startswith("_")]
     return [name for name in public if not hasattr(AsyncClient, name) and name not in HIDDEN]

@@ -17,7 +17,7 @@ from typing import Final
 
 # What the service reads at once, and then what it reads when it is started; what is not there is left out.
 _READ: Final = [
-    *("holdfast.cli.main", "holdfast.http.serve", "holdfast.http.components", "asyncpg", "uvloop"),
+    *("fairhold.cli.main", "fairhold.http.serve", "fairhold.http.components", "asyncpg", "uvloop"),
     *("pydantic", "typer._adapters", "typer._click.decorators", "uvicorn.protocols.http.httptools_impl"),
 ]
 
@@ -44,7 +44,7 @@ class Forked:
     def wait(self, timeout: float) -> int:
         self._process.join(timeout)
         if (code := self.poll()) is None:
-            raise subprocess.TimeoutExpired("holdfast", timeout)
+            raise subprocess.TimeoutExpired("fairhold", timeout)
         return code
 
     def send_signal(self, number: int) -> None:

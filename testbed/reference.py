@@ -26,9 +26,9 @@ def main() -> None:
 
 def cli_reference() -> str:
     """Every command's own help text, in the order of the program's help."""
-    program = typer.main.get_command(importlib.import_module("holdfast.cli.main").app)
+    program = typer.main.get_command(importlib.import_module("fairhold.cli.main").app)
     opening = "# The command line\n\nWritten from the program's own help texts by `python3 dev.py docs`.\n"
-    return "\n".join([opening, *_sections(program, "holdfast", None)])
+    return "\n".join([opening, *_sections(program, "fairhold", None)])
 
 
 def _sections(command: Any, name: str, parent: Any) -> Iterator[str]:
@@ -55,9 +55,9 @@ what is decided anew has a record of its own. Numbers that are missing were neve
 
 
 PAGES: dict[str, Callable[[], str]] = {"docs/decisions/index.md": decisions}
-if importlib.util.find_spec("holdfast.cli"):
+if importlib.util.find_spec("fairhold.cli"):
     PAGES["docs/reference/cli.md"] = cli_reference
-if importlib.util.find_spec("holdfast.http"):
+if importlib.util.find_spec("fairhold.http"):
     from testbed.api_reference import api_reference
 
     PAGES["docs/reference/api.md"] = api_reference

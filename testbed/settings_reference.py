@@ -12,16 +12,16 @@ from typing import Any, Final
 
 import typer.main
 
-from holdfast import config
-from holdfast.cli.main import app
-from holdfast.http import settings as http_settings
-from holdfast.http.settings import Settings
-from holdfast.outbox import settings as outbox_settings
-from holdfast.outbox.settings import MessageSettings
+from fairhold import config
+from fairhold.cli.main import app
+from fairhold.http import settings as http_settings
+from fairhold.http.settings import Settings
+from fairhold.outbox import settings as outbox_settings
+from fairhold.outbox.settings import MessageSettings
 
 OPENING: Final = """# Settings
 
-Written from the source by `python3 dev.py docs`. Each is an environment variable; a flag of `holdfast serve`
+Written from the source by `python3 dev.py docs`. Each is an environment variable; a flag of `fairhold serve`
 goes before it. What is true or false is said as `true`, `yes` or `1`, and `false`, `no` or `0`. A setting
 that cannot be used is named when the program starts.
 """
@@ -72,7 +72,7 @@ def meanings() -> dict[str, str]:
 
 
 def variable(name: str) -> str:
-    return config.DATABASE_VARIABLE if name == "database" else f"HOLDFAST_{name.upper()}"
+    return config.DATABASE_VARIABLE if name == "database" else f"FAIRHOLD_{name.upper()}"
 
 
 def _body(module: ModuleType, name: str) -> list[ast.stmt]:
@@ -107,7 +107,7 @@ def _default(name: str) -> str:
 
 
 def _flags() -> dict[str, str]:
-    """The flags of `holdfast serve` that say the same, by variable."""
+    """The flags of `fairhold serve` that say the same, by variable."""
     program: Any = typer.main.get_command(app)
     asked = [param for param in program.commands["serve"].params if param.envvar]
     return {param.envvar: param.opts[0] for param in asked} | {config.DATABASE_VARIABLE: "--database"}

@@ -23,7 +23,7 @@ CACHES = {"__pycache__", "build", "dist", "site", "screenshots"}
 # it needs of the standard library; one file reads the tables of time zones, and says why.
 PURE = {"__future__", "bisect", "collections", "dataclasses", "datetime", "functools", "hashlib", "heapq"}
 PURE |= {"itertools", "json", "re", "typing"}
-PURE_ENOUGH = {"src/holdfast/core/quiet.py": {"zoneinfo"}}
+PURE_ENOUGH = {"src/fairhold/core/quiet.py": {"zoneinfo"}}
 
 CLOCK = {"time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "datetime.date.today"}
 CLOCK |= {f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")}
@@ -51,10 +51,10 @@ def core_is_pure(root: Path) -> list[str]:
     """The core imports itself, and of the standard library what cannot reach outside."""
     return [
         f"{_place(root, path, node)} imports {module}"
-        for path in _python(root, "src/holdfast/core")
+        for path in _python(root, "src/fairhold/core")
         for node, module in _imports(path, root / "src")
         if module.split(".")[0] not in PURE | PURE_ENOUGH.get(str(path.relative_to(root)), set())
-        and not f"{module}.".startswith("holdfast.core.")
+        and not f"{module}.".startswith("fairhold.core.")
     ]
 
 
@@ -79,8 +79,8 @@ def clock_is_read_in_one_place(root: Path) -> list[str]:
     """Only clock.py asks what time it is. An event loop's own time() is no clock of ours."""
     return [
         f"{_place(root, path, node)} reads {name}"
-        for path in _python(root, "src/holdfast")
-        if path != root / "src/holdfast/clock.py"
+        for path in _python(root, "src/fairhold")
+        if path != root / "src/fairhold/clock.py"
         for node, name in _dotted_names(path)
         if name in CLOCK
     ]
@@ -104,7 +104,7 @@ def files_are_short(root: Path) -> list[str]:
 
 def stores_have_the_same_queries(root: Path) -> list[str]:
     """Two stores, one behaviour: every query is there by the same name in both dialects, once."""
-    store = root / "src/holdfast/store"
+    store = root / "src/fairhold/store"
     if not store.exists():
         return []
     names = {}
@@ -169,7 +169,7 @@ def _imports(path: Path, source: Path) -> Iterator[tuple[ast.AST, str]]:
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*above, *([node.module] if node.module else [])])
-            # `from holdfast import clock` imports holdfast.clock, and `from . import line` a neighbour.
+            # `from fairhold import clock` imports fairhold.clock, and `from . import line` a neighbour.
             is_package = (source / module.replace(".", "/") / "__init__.py").exists()
             yield from ((node, f"{module}.{alias.name}" if is_package else module) for alias in node.names)
 

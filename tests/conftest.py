@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from holdfast.config import make_store
+from fairhold.config import make_store
 from testbed.postgres import (
     TemporaryPostgres,
     fresh_database,
@@ -33,15 +33,15 @@ from tests.models import Model, postgres_model, sqlite_model
 # To explain a failure by runs of its neighbours takes minutes, and the smallest example says more.
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 settings.register_profile(
-    "holdfast",
+    "fairhold",
     deadline=None,
     derandomize=True,
     print_blob=True,
     phases=PHASES,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("holdfast"), derandomize=False, max_examples=2_000)
-settings.load_profile("holdfast")
+settings.register_profile("thorough", settings.get_profile("fairhold"), derandomize=False, max_examples=2_000)
+settings.load_profile("fairhold")
 
 
 PLACE_VARIABLE = "PYTEST_DEBUG_TEMPROOT"
@@ -100,7 +100,7 @@ def postgres_url(postgres_server_url: str) -> Iterator[str]:
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     """A SQLite file that does not exist yet."""
-    return f"sqlite:///{tmp_path}/holdfast.db"
+    return f"sqlite:///{tmp_path}/fairhold.db"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

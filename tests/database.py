@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from holdfast import Holdfast, TestClock
+from fairhold import Fairhold, TestClock
 
 START: Final = 1_800_000_000_000
 SECRET: Final = "a secret of the tests"
@@ -90,8 +90,8 @@ async def dump(url: str) -> dict[str, Rows]:
 
 
 @asynccontextmanager
-async def opened(url: str, **options: Any) -> AsyncIterator[Holdfast]:
-    """Holdfast with a clock that stands still and a known secret."""
+async def opened(url: str, **options: Any) -> AsyncIterator[Fairhold]:
+    """Fairhold with a clock that stands still and a known secret."""
     options = {"clock": TestClock(START), "secret": SECRET, **options}
-    async with Holdfast.open(url, **options) as hf:
+    async with Fairhold.open(url, **options) as hf:
         yield hf

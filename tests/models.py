@@ -27,7 +27,7 @@ class Model:
     def copied(self, folder: Path) -> Iterator[str]:
         """A copy, in this folder if it is a file; gone afterwards if it is not."""
         if dialect_of(self._url) == "sqlite":
-            copy = shutil.copyfile(sqlite_file(self._url), folder / "holdfast.db")
+            copy = shutil.copyfile(sqlite_file(self._url), folder / "fairhold.db")
             yield f"sqlite:///{copy}"
         else:
             with fresh_database(self._server_url, template=urlsplit(self._url).path[1:]) as url:

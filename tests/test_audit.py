@@ -70,7 +70,7 @@ def test_what_is_unsafe_and_ships_fails(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with database(unsafe(*names)) as url:
-        monkeypatch.setenv("HOLDFAST_AUDIT_URL", url)
+        monkeypatch.setenv("FAIRHOLD_AUDIT_URL", url)
         assert audit.main() == code
     assert line in capsys.readouterr().out
 
@@ -88,8 +88,8 @@ def test_who_cannot_ask_is_told_in_one_line(
 ) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("HOLDFAST_AUDIT_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}/")
-        monkeypatch.setenv("HOLDFAST_AUDIT", required)
+        monkeypatch.setenv("FAIRHOLD_AUDIT_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}/")
+        monkeypatch.setenv("FAIRHOLD_AUDIT", required)
         assert audit.main() == bool(required)
     [line] = capsys.readouterr().out.splitlines()
     assert line.startswith("audit: nothing was checked")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.verify.promises import PROMISES
+from fairhold.verify.promises import PROMISES
 
 TESTS = Path(__file__).parent
 CONCEPTS = TESTS.parent / "docs" / "concepts"
@@ -69,7 +69,7 @@ def test_a_claim_without_evidence_would_be_noticed() -> None:
 
 def test_every_promise_that_verify_names_is_on_its_page() -> None:
     page = (CONCEPTS / "promises.md").read_text(encoding="utf-8")
-    sources = (TESTS.parent / "src" / "holdfast" / "verify").glob("*.py")
+    sources = (TESTS.parent / "src" / "fairhold" / "verify").glob("*.py")
     code = "".join(path.read_text(encoding="utf-8") for path in sources)
     compared = ["nothing_lost", "log_tells_all", "told_once"]
     assert set(re.findall(r'add\(\s*"(\w+)"', code)) <= {*PROMISES, *compared}

@@ -17,10 +17,10 @@ import httpx2 as httpx
 import pytest
 from standardwebhooks.webhooks import Webhook as Signer
 
-from holdfast import Holdfast, granted
-from holdfast.clock import to_datetime
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.records import Webhook
+from fairhold import Fairhold, granted
+from fairhold.clock import to_datetime
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.records import Webhook
 from testbed.ports import free_port
 from tests.http.server import Plain
 from tests.patience import PATIENCE_S, wait_until
@@ -100,7 +100,7 @@ def test_the_script_tells_its_story(sqlite_url: str) -> None:
 def test_an_app_gives_out_its_seat_fairly(name: str, database_url: str, tmp_path: Path) -> None:
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    environment = {"DATABASE_URL": database_url, "HOLDFAST_SECRET": "a secret of the tests"}
+    environment = {"DATABASE_URL": database_url, "FAIRHOLD_SECRET": "a secret of the tests"}
 
     def start() -> Process:
         return Process(tmp_path, *RUN[name], str(port), **environment)
@@ -135,15 +135,15 @@ def sign_up(client: httpx.Client, who: str, key: str | None = None) -> Any:
 
 async def offered(url: str, booking: str) -> str:
     """The token as the message to the party brings it."""
-    async with Holdfast.open(url, ticker=False, secret="a secret of the tests") as hf:
+    async with Fairhold.open(url, ticker=False, secret="a secret of the tests") as hf:
         offer = granted(await hf.booking(booking, secret=True)).offer
         assert offer is not None
         return offer.token
 
 
 @pytest.fixture
-async def told(sqlite_url: str) -> AsyncIterator[tuple[Holdfast, Outbox]]:
-    async with Holdfast.open(sqlite_url, ticker=False) as hf:
+async def told(sqlite_url: str) -> AsyncIterator[tuple[Fairhold, Outbox]]:
+    async with Fairhold.open(sqlite_url, ticker=False) as hf:
         outbox = Outbox(hf, MessageSettings(webhooks_to_private=True))
         yield hf, outbox
         await outbox.close()
@@ -168,9 +168,9 @@ class Receiver(NamedTuple):
 
 @pytest.fixture
 async def receiver(
-    told: tuple[Holdfast, Outbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    told: tuple[Fairhold, Outbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Receiver]:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     webhook = granted(await told[0].add_webhook(f"{base}/in"))
@@ -180,7 +180,7 @@ async def receiver(
 
 
 async def test_the_receiver_takes_what_is_ours_once_and_nothing_else(
-    told: tuple[Holdfast, Outbox], receiver: Receiver
+    told: tuple[Fairhold, Outbox], receiver: Receiver
 ) -> None:
     hf, outbox = told
     process = receiver.process
@@ -204,7 +204,7 @@ async def test_the_receiver_takes_what_is_ours_once_and_nothing_else(
 
 
 async def test_the_receiver_takes_a_test_and_loses_nothing_that_it_failed_at(
-    told: tuple[Holdfast, Outbox], receiver: Receiver
+    told: tuple[Fairhold, Outbox], receiver: Receiver
 ) -> None:
     hf, _ = told
     process = receiver.process

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, TestClock
-from holdfast.errors import Crowded, OutcomeUnknown
+from fairhold import Fairhold, TestClock
+from fairhold.errors import Crowded, OutcomeUnknown
 
 GUIDE = (Path(__file__).parent.parent / "docs/howto/library.md").read_text(encoding="utf-8")
 TOLD = re.compile(r"^(?P<indent> *)(?P<asked>\S.*?)  # → (?P<wanted>.+)$", re.MULTILINE)
@@ -28,7 +28,7 @@ async def run(guide: str, url: str) -> dict[str, Any]:
         assert repr(found) == wanted
 
     names: dict[str, Any] = {"compare": compare}
-    async with Holdfast.open(url, clock=TestClock()) as hf:
+    async with Fairhold.open(url, clock=TestClock()) as hf:
         for program in programs(guide):
             names["hf"] = hf
             checked = TOLD.sub(

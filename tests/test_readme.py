@@ -27,9 +27,9 @@ def test_what_the_readme_says_of_states_is_so() -> None:
     assert said == ["'held', 'K7PM2X', 900", "'waiting', 1"]
 
 
-@pytest.mark.parametrize("line", re.findall(r"^(holdfast .*)$", README, re.MULTILINE))
+@pytest.mark.parametrize("line", re.findall(r"^(fairhold .*)$", README, re.MULTILINE))
 def test_the_commands_of_the_readme_are_there(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.cli.main import main
+    from fairhold.cli.main import main
 
     words = line.split("#")[0].split()
     depth = 3 if words[1] == "pool" else 2

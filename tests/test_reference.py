@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.client import AsyncClient
-from holdfast.http.settings import Settings
-from holdfast.outbox import MessageSettings
+from fairhold import Fairhold
+from fairhold.client import AsyncClient
+from fairhold.http.settings import Settings
+from fairhold.outbox import MessageSettings
 from testbed import client_reference, library_reference, settings_reference
 from testbed.reference import PAGES
 from testbed.settings_reference import variable
@@ -28,9 +28,9 @@ def test_generated_pages_are_current() -> None:
 def test_every_method_of_the_library_stands_on_its_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs/reference/library.md").read_text(encoding="utf-8")
     methods = page.partition("## What comes back")[0]
-    public = [name for name, it in inspect.getmembers(Holdfast, callable) if not name.startswith("_")]
+    public = [name for name, it in inspect.getmembers(Fairhold, callable) if not name.startswith("_")]
     assert sorted([*re.findall(r"^### (\w+)$", methods, re.MULTILINE), "submit"]) == sorted(public)
-    monkeypatch.setattr(Holdfast.claim, "__doc__", None)
+    monkeypatch.setattr(Fairhold.claim, "__doc__", None)
     with pytest.raises(AssertionError, match=r"PeopleCommands\.claim says nothing of itself"):
         library_reference.library_reference()
 
@@ -48,7 +48,7 @@ def test_every_method_of_the_client_stands_on_its_page_once(monkeypatch: pytest.
 def test_what_the_library_has_and_the_client_has_not_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs/reference/client.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `(\w+)` \|", page.partition("## What the library has")[2], re.MULTILINE)
-    missing = {name for name, it in inspect.getmembers(Holdfast, callable) if not hasattr(AsyncClient, name)}
+    missing = {name for name, it in inspect.getmembers(Fairhold, callable) if not hasattr(AsyncClient, name)}
     assert sorted(named) == sorted(name for name in missing if not name.startswith("_") and name != "submit")
     monkeypatch.delitem(client_reference.INSTEAD, "totals")
     with pytest.raises(KeyError, match="totals"):
@@ -58,12 +58,12 @@ def test_what_the_library_has_and_the_client_has_not_is_named(monkeypatch: pytes
 def settings_that_are_read() -> set[str]:
     """Every name of a setting in the source, and those that are made from the names of fields."""
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
-    named = {name for source in sources for name in re.findall(r"\bHOLDFAST_[A-Z][A-Z_]*[A-Z]\b", source)}
+    named = {name for source in sources for name in re.findall(r"\bFAIRHOLD_[A-Z][A-Z_]*[A-Z]\b", source)}
     return named | {variable(it.name) for kind in (Settings, MessageSettings) for it in fields(kind)}
 
 
 def settings_on(page: str) -> list[str]:
-    return re.findall(r"^\| `(HOLDFAST_[A-Z_]+)` \|", page, re.MULTILINE)
+    return re.findall(r"^\| `(FAIRHOLD_[A-Z_]+)` \|", page, re.MULTILINE)
 
 
 def test_every_setting_that_is_read_stands_on_the_page_once() -> None:

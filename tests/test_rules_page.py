@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, inputs
-from holdfast.core import conditions
-from holdfast.core.policy import DEFAULT, PRESETS, Policy, make
-from holdfast.core.refusals import Refusal
+from fairhold import Fairhold, inputs
+from fairhold.core import conditions
+from fairhold.core.policy import DEFAULT, PRESETS, Policy, make
+from fairhold.core.refusals import Refusal
 
 PAGE = (Path(__file__).parent.parent / "docs/concepts/rules.md").read_text(encoding="utf-8")
 FIELDS = {field.name: field for field in fields(Policy)}
@@ -55,7 +55,7 @@ def test_every_preset_is_as_its_column_says() -> None:
 
 def test_the_page_says_what_a_pool_is_without_a_preset() -> None:
     guide = (Path(__file__).parent.parent / "docs/howto/library.md").read_text(encoding="utf-8")
-    for said in (PAGE, guide, " ".join((Holdfast.create_pool.__doc__ or "").split())):
+    for said in (PAGE, guide, " ".join((Fairhold.create_pool.__doc__ or "").split())):
         assert "Without a preset it is `checkout`, which has no line" in said
     assert make(None, {}) == PRESETS["checkout"]
     assert PRESETS["checkout"].promotion is None

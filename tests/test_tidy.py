@@ -47,22 +47,22 @@ def complaints(check: tidy.Check, tree: Path, files: dict[str, str]) -> list[str
         ("from tempfile import TemporaryFile", "tempfile"),
         ("import urllib.request", "urllib.request"),
         ("from zoneinfo import ZoneInfo", "zoneinfo"),
-        ("from holdfast import clock", "holdfast.clock"),
-        ("from holdfast.engine import Engine", "holdfast.engine"),
-        ("from ..store import base", "holdfast.store.base"),
-        ("import holdfast.corelike", "holdfast.corelike"),
+        ("from fairhold import clock", "fairhold.clock"),
+        ("from fairhold.engine import Engine", "fairhold.engine"),
+        ("from ..store import base", "fairhold.store.base"),
+        ("import fairhold.corelike", "fairhold.corelike"),
         ("def f():\n    import msgspec", "msgspec"),
     ],
 )
 def test_an_impure_core_is_noticed(tmp_path: Path, line: str, complaint: str) -> None:
     files = {
-        "src/holdfast/__init__.py": "",
-        "src/holdfast/store/__init__.py": "",
-        "src/holdfast/core/__init__.py": "",
-        "src/holdfast/core/line.py": line,
+        "src/fairhold/__init__.py": "",
+        "src/fairhold/store/__init__.py": "",
+        "src/fairhold/core/__init__.py": "",
+        "src/fairhold/core/line.py": line,
     }
     number = len(line.splitlines())
-    expected = [f"src/holdfast/core/line.py:{number} imports {complaint}"]
+    expected = [f"src/fairhold/core/line.py:{number} imports {complaint}"]
     assert complaints(tidy.core_is_pure, tmp_path, files) == expected
 
 
@@ -70,8 +70,8 @@ def test_an_impure_core_is_noticed(tmp_path: Path, line: str, complaint: str) ->
 @pytest.mark.parametrize(
     ("line", "module"),
     [
-        ("from holdfast.core.reference import number_of", "holdfast.core.reference"),
-        ("def f():\n    import holdfast.core.room", "holdfast.core.room"),
+        ("from fairhold.core.reference import number_of", "fairhold.core.reference"),
+        ("def f():\n    import fairhold.core.room", "fairhold.core.room"),
         ("import msgspec", "msgspec"),
     ],
 )
@@ -84,7 +84,7 @@ def test_an_auditor_who_looks_at_the_answers_of_others_is_noticed(
         "sim/ledger.py": "import json\nfrom sim import books",
         "sim/books.py": "from __future__ import annotations",
         # This one is none of the auditor's.
-        "sim/cast.py": "from holdfast.library import Holdfast",
+        "sim/cast.py": "from fairhold.library import Fairhold",
     }
     files[f"sim/{by_way_of}.py"] += f"\n{line}"
     number = len(files[f"sim/{by_way_of}.py"].splitlines())
@@ -98,19 +98,19 @@ def test_an_auditor_who_looks_at_the_answers_of_others_is_noticed(
         "from __future__ import annotations",
         "from collections.abc import Mapping",
         "import json",
-        "import holdfast.core.room",
-        "from holdfast.core import room",
-        "from holdfast.core.room import Room",
+        "import fairhold.core.room",
+        "from fairhold.core import room",
+        "from fairhold.core.room import Room",
         "from . import room",
         "from .room import Room",
     ],
 )
 def test_a_pure_core_is_left_alone(tmp_path: Path, line: str) -> None:
     files = {
-        "src/holdfast/__init__.py": "",
-        "src/holdfast/core/__init__.py": "",
-        "src/holdfast/core/line.py": line,
-        "src/holdfast/engine.py": "import asyncpg",
+        "src/fairhold/__init__.py": "",
+        "src/fairhold/core/__init__.py": "",
+        "src/fairhold/core/line.py": line,
+        "src/fairhold/engine.py": "import asyncpg",
     }
     assert complaints(tidy.core_is_pure, tmp_path, files) == []
 
@@ -128,14 +128,14 @@ def test_a_pure_core_is_left_alone(tmp_path: Path, line: str) -> None:
     ],
 )
 def test_a_second_clock_is_noticed(tmp_path: Path, code: str) -> None:
-    [complaint] = complaints(tidy.clock_is_read_in_one_place, tmp_path, {"src/holdfast/ticker.py": code})
-    assert complaint.startswith("src/holdfast/ticker.py:2 reads ")
+    [complaint] = complaints(tidy.clock_is_read_in_one_place, tmp_path, {"src/fairhold/ticker.py": code})
+    assert complaint.startswith("src/fairhold/ticker.py:2 reads ")
 
 
 def test_the_one_clock_and_the_loop_are_left_alone(tmp_path: Path) -> None:
     files = {
-        "src/holdfast/clock.py": "import time\ntime.time()",
-        "src/holdfast/ticker.py": "import asyncio\nasyncio.get_running_loop().time()\nloop.time()",
+        "src/fairhold/clock.py": "import time\ntime.time()",
+        "src/fairhold/ticker.py": "import asyncio\nasyncio.get_running_loop().time()\nloop.time()",
     }
     assert complaints(tidy.clock_is_read_in_one_place, tmp_path, files) == []
 
@@ -156,15 +156,15 @@ def test_the_one_clock_and_the_loop_are_left_alone(tmp_path: Path) -> None:
     ],
 )
 def test_sql_in_the_code_is_noticed(tmp_path: Path, text: str) -> None:
-    [complaint] = complaints(tidy.sql_is_in_sql_files, tmp_path, {"src/holdfast/reads.py": f"query = {text}"})
-    assert complaint.startswith("src/holdfast/reads.py:1 holds SQL: ")
+    [complaint] = complaints(tidy.sql_is_in_sql_files, tmp_path, {"src/fairhold/reads.py": f"query = {text}"})
+    assert complaint.startswith("src/fairhold/reads.py:1 holds SQL: ")
 
 
 @pytest.mark.parametrize(
     "code",
     [
         "say('BEGIN IMMEDIATE'), say('COMMIT'), say('ROLLBACK'), say('PRAGMA foreign_keys = on')",
-        "say('LISTEN holdfast'), say('NOTIFY holdfast')",
+        "say('LISTEN fairhold'), say('NOTIFY fairhold')",
         'def lock():\n    """SELECT the pools FOR UPDATE, in one order."""',
         "say('Please select a unit from the list'), say('Update the pool and set its size')",
         "say('select the first unit that fits')",
@@ -172,13 +172,13 @@ def test_sql_in_the_code_is_noticed(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_what_is_no_statement_is_left_alone(tmp_path: Path, code: str) -> None:
-    assert complaints(tidy.sql_is_in_sql_files, tmp_path, {"src/holdfast/reads.py": code}) == []
+    assert complaints(tidy.sql_is_in_sql_files, tmp_path, {"src/fairhold/reads.py": code}) == []
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "src/holdfast/engine.py",
+        "src/fairhold/engine.py",
         "src/a.sql",
         "tests/test_a.py",
         "bench/a.py",
@@ -193,7 +193,7 @@ def test_a_long_file_is_noticed(tmp_path: Path, name: str) -> None:
 
 
 def test_stores_that_differ_are_noticed(tmp_path: Path) -> None:
-    sqlite, postgres = (f"src/holdfast/store/{dialect}/queries.sql" for dialect in ("sqlite", "postgres"))
+    sqlite, postgres = (f"src/fairhold/store/{dialect}/queries.sql" for dialect in ("sqlite", "postgres"))
     check = tidy.stores_have_the_same_queries
     query = "-- name: {}\n-- What it is for.\nselect 1;\n".format
 

@@ -15,12 +15,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from holdfast import Holdfast, TestClock, granted
-from holdfast.http.service import Service
-from holdfast.http.settings import Settings
-from holdfast.keys import ApiKey
-from holdfast.outbox import Outbox
-from holdfast.tracing import Tracing, from_environment, trace
+from fairhold import Fairhold, TestClock, granted
+from fairhold.http.service import Service
+from fairhold.http.settings import Settings
+from fairhold.keys import ApiKey
+from fairhold.outbox import Outbox
+from fairhold.tracing import Tracing, from_environment, trace
 from tests.database import SECRET, START
 from tests.http.server import make_key, serving
 from tests.notifiers.servers import mail_server, receiver
@@ -51,7 +51,7 @@ def traces() -> Iterator[Traces]:
 
 async def test_commands_commits_and_deliveries_are_told(database_url: str, traces: Traces) -> None:
     with mail_server() as mail:
-        async with Holdfast.open(database_url, clock=TestClock(START), secret=SECRET) as hf:
+        async with Fairhold.open(database_url, clock=TestClock(START), secret=SECRET) as hf:
             trace(hf, traces.provider)
             granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
             with traces.provider.get_tracer("the program").start_as_current_span("sale"):
@@ -64,16 +64,16 @@ async def test_commands_commits_and_deliveries_are_told(database_url: str, trace
     (sale,) = traces.named("sale")
     booked, refused = traces.named("Book")
     assert booked.parent == refused.parent == sale.context
-    assert refused.attributes == {"holdfast.refused": "already_holding"}
+    assert refused.attributes == {"fairhold.refused": "already_holding"}
     commits = traces.named("commit")
     linked = {link.context.span_id for span in commits for link in span.links}
     assert booked.context is not None
     assert booked.context.span_id in linked
-    assert all(span.parent is None and span.attributes["holdfast.commands"] == 1 for span in commits)
+    assert all(span.parent is None and span.attributes["fairhold.commands"] == 1 for span in commits)
     assert all(0 <= span.end_time - span.start_time < 10**10 for span in commits)
     (told,) = traces.named("deliver")
-    assert told.attributes["holdfast.kind"] == "confirmed"
-    assert (told.attributes["holdfast.notifier"], told.attributes["holdfast.state"]) == ("email", "sent")
+    assert told.attributes["fairhold.kind"] == "confirmed"
+    assert (told.attributes["fairhold.notifier"], told.attributes["fairhold.state"]) == ("email", "sent")
     assert told.status.status_code == StatusCode.UNSET
     everything = "".join(span.to_json() for span in traces.kept.get_finished_spans())
     assert not [word for word in ("ann-4711", "Zelda", "zelda@") if word in everything]
@@ -81,7 +81,7 @@ async def test_commands_commits_and_deliveries_are_told(database_url: str, trace
 
 async def test_what_fails_is_marked(sqlite_url: str, traces: Traces) -> None:
     with mail_server() as mail:
-        async with Holdfast.open(sqlite_url, clock=TestClock(START)) as hf:
+        async with Fairhold.open(sqlite_url, clock=TestClock(START)) as hf:
             trace(hf, traces.provider)
             granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 0}))
             mail.down()
@@ -90,7 +90,7 @@ async def test_what_fails_is_marked(sqlite_url: str, traces: Traces) -> None:
             await outbox.send_due()
             await outbox.close()
     (told,) = traces.named("deliver")
-    assert (told.attributes["holdfast.state"], told.status.status_code) == ("pending", StatusCode.ERROR)
+    assert (told.attributes["fairhold.state"], told.status.status_code) == ("pending", StatusCode.ERROR)
 
 
 async def test_a_request_and_its_command_belong_to_the_callers_trace(sqlite_url: str, traces: Traces) -> None:
@@ -115,7 +115,7 @@ async def test_a_request_and_its_command_belong_to_the_callers_trace(sqlite_url:
     assert request.attributes["http.response.status_code"] == 201
     assert command.parent == request.context
     (missed,) = traces.named("get_pool")
-    assert missed.attributes["holdfast.code"] == "unknown"
+    assert missed.attributes["fairhold.code"] == "unknown"
     assert missed.status.status_code == StatusCode.UNSET, "a no is no failure"
     everything = "".join(span.to_json() for span in traces.kept.get_finished_spans())
     assert str(made.secret) not in everything
@@ -151,13 +151,13 @@ def unpacked(body: bytes, headers: dict[str, str]) -> bytes:
 
 NOTHING = """
 import asyncio, sys
-from holdfast import Holdfast, granted
-from holdfast.http.serve import run
-from holdfast.outbox import Outbox
-from holdfast.tracing import from_environment
+from fairhold import Fairhold, granted
+from fairhold.http.serve import run
+from fairhold.outbox import Outbox
+from fairhold.tracing import from_environment
 
 async def main():
-    async with Holdfast.open(sys.argv[1]) as hf:
+    async with Fairhold.open(sys.argv[1]) as hf:
         granted(await hf.create_pool("yoga", preset="checkout", quotas={"main": 1}))
         granted(await hf.book("yoga", "ann"))
         await Outbox(hf).send_due()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.config import make_store
-from holdfast.verify import Report, verify
+from fairhold.config import make_store
+from fairhold.verify import Report, verify
 
 
 async def verified(url: str) -> Report:
-    """What `holdfast verify` says of a database, open elsewhere or not."""
+    """What `fairhold verify` says of a database, open elsewhere or not."""
     store = make_store(url)
     await store.open()
     try:

@@ -130,7 +130,7 @@ async def open_postgres(url: str, schema: str) -> AsyncIterator[Postgres]:
 @asynccontextmanager
 async def open_sqlite() -> AsyncIterator[Sqlite]:
     """A new file, gone afterwards."""
-    with TemporaryDirectory(prefix="holdfast-bench-") as directory:
+    with TemporaryDirectory(prefix="fairhold-bench-") as directory:
         connection = sqlite3.connect(Path(directory, "bench.db"), isolation_level=None)
         try:
             connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")

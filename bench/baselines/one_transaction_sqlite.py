@@ -193,7 +193,7 @@ class OneTransactionInThread(OneTransaction):
 @asynccontextmanager
 async def open_one_transaction(*, thread: bool = True) -> AsyncIterator[OneTransaction]:
     """A desk on a new SQLite file, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as directory:
+    with tempfile.TemporaryDirectory(prefix="fairhold-bench-") as directory:
         ledger = Ledger(Path(directory, "bench.db"))
         try:
             if thread:

@@ -31,7 +31,7 @@ class Ask:
 
     def text(self) -> str:
         """The head of the request, with places to fill in."""
-        lines = [f"{self.method} {self.path} HTTP/1.1", "host: holdfast"]
+        lines = [f"{self.method} {self.path} HTTP/1.1", "host: fairhold"]
         lines += [f"{name}: {value}" for name, value in self.headers.items()]
         if self.key:
             lines.append(f"idempotency-key: {self.key}")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from holdfast import Holdfast
-from holdfast.keys import ApiKey, Keys
+from fairhold import Fairhold
+from fairhold.keys import ApiKey, Keys
 from testbed.ports import free_port
 
 _PATIENCE_S = 60.0
@@ -83,7 +83,7 @@ async def _answers(port: int, process: asyncio.subprocess.Process, others: int) 
         except OSError:
             await asyncio.sleep(0.05)
             continue
-        writer.write(b"GET /readyz HTTP/1.1\r\nhost: holdfast\r\nconnection: close\r\n\r\n")
+        writer.write(b"GET /readyz HTTP/1.1\r\nhost: fairhold\r\nconnection: close\r\n\r\n")
         status = (await reader.readline())[9:12]
         writer.close()
         if status in (b"200", b"404"):
@@ -102,7 +102,7 @@ async def usual(design: str, database: str = "", in_queue: int = 0) -> AsyncIter
 
 
 @asynccontextmanager
-async def holdfast(
+async def fairhold(
     database: str | None = None, processes: int = 1, one_port: bool = True, **environment: str
 ) -> AsyncIterator[Contender]:
     """Our service as it is delivered: with its access log, its limits, its outbox.
@@ -110,9 +110,9 @@ async def holdfast(
     Several processes on PostgreSQL are behind one port, unless each is to have its own.
     """
     async with AsyncExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="holdfast-bench-"))
+        folder = stack.enter_context(TemporaryDirectory(prefix="fairhold-bench-"))
         url = database or f"sqlite:///{folder}/bench.db"
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             made = await Keys(hf.store, hf.clock, hf.secret).create("default", "admin", "bench")
             assert isinstance(made, ApiKey)
             assert made.secret is not None
@@ -120,7 +120,7 @@ async def holdfast(
         shared = one_port and processes > 1 and bool(database)
         for number in range(processes):
             port = contender.ports[0] if shared and number else free_port()
-            flags = ["-m", "holdfast", "serve", "--port", str(port), "--database", url]
+            flags = ["-m", "fairhold", "serve", "--port", str(port), "--database", url]
             flags += ["--share-port"] if shared else []
             one = running(*flags, port=port, others=number if shared else 0, **environment)
             contender.pids.append(await stack.enter_async_context(one))

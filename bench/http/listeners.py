@@ -11,14 +11,14 @@ from bench.http import contenders
 from bench.http.contenders import Contender
 from bench.http.parts import Bench
 from bench.measure import Figure, Run
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 
 _NO_LIMITS = dict.fromkeys(
     (
-        "HOLDFAST_STREAMS_MAX",
-        "HOLDFAST_PAGE_STREAMS_MAX",
-        "HOLDFAST_PAGE_STREAMS_PER_ADDRESS_MAX",
-        "HOLDFAST_BURST_PER_ADDRESS",
+        "FAIRHOLD_STREAMS_MAX",
+        "FAIRHOLD_PAGE_STREAMS_MAX",
+        "FAIRHOLD_PAGE_STREAMS_PER_ADDRESS_MAX",
+        "FAIRHOLD_BURST_PER_ADDRESS",
     ),
     "1000000",
 )
@@ -36,8 +36,8 @@ async def listeners(bench: Bench) -> list[Figure]:
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for what, path in PATHS.items():
-        async with contenders.holdfast(bench.fresh(), **_NO_LIMITS) as ours:
-            async with Holdfast.open(ours.database, ticker=False) as hf:
+        async with contenders.fairhold(bench.fresh(), **_NO_LIMITS) as ours:
+            async with Fairhold.open(ours.database, ticker=False) as hf:
                 granted(await hf.create_pool("event", preset="checkout", quotas={"main": 1_000_000}))
             told = await _listened(ours, path, number, changes)
             peak_mb = ours.memory_mb()

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.http.processes import cpu_s, memory_mb
 from bench.measure import percentile
-from holdfast.http.serve import open_as_many_as_may_be
+from fairhold.http.serve import open_as_many_as_may_be
 
 _AT_ONCE = 200
 _PATIENCE_S = 120.0
@@ -103,7 +103,7 @@ async def _change(port: int, pool: str, key: str, number: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     body = json.dumps({"party": f"p-{number}"})
     writer.write(
-        f"POST /v1/pools/{pool}/bookings HTTP/1.1\r\nhost: holdfast\r\nauthorization: Bearer {key}\r\n"
+        f"POST /v1/pools/{pool}/bookings HTTP/1.1\r\nhost: fairhold\r\nauthorization: Bearer {key}\r\n"
         f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
         f"{body}".encode()
     )
@@ -127,7 +127,7 @@ async def main() -> None:
     gc.disable()
     open_as_many_as_may_be()
     crowd, loop = Crowd(), asyncio.get_running_loop()
-    head = f"GET {chosen.path} HTTP/1.1\r\nhost: holdfast\r\n"
+    head = f"GET {chosen.path} HTTP/1.1\r\nhost: fairhold\r\n"
     if chosen.path.startswith("/v1/"):
         head += f"authorization: Bearer {chosen.key}\r\n"
     memory_before, cpu_before = memory_mb(chosen.pid), cpu_s(chosen.pid)

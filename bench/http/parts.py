@@ -12,7 +12,7 @@ from bench.http.asking import Ask, Order
 from bench.http.contenders import Contender
 from bench.http.load import Generator, Outcome
 from bench.measure import Figure, Run, interleaved, median_run, runs_table
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 
 Say = Callable[[str], None]
 
@@ -74,7 +74,7 @@ def read(of: Contender) -> Ask:
 
 async def make_event(of: Contender, pool: str = "event", in_queue: int = 0) -> list[str]:
     """An event with two quotas and an open share, full, and so many behind; the ids of some of all kinds."""
-    async with Holdfast.open(of.database, ticker=False) as hf:
+    async with Fairhold.open(of.database, ticker=False) as hf:
         granted(await hf.create_pool(pool, preset="event_signup", quotas={"a": 400, "b": 400}, open_size=200))
         made: list[str] = []
         for start in range(0, 1_000 + in_queue, 1_000):
@@ -88,8 +88,8 @@ async def hot_event(bench: Bench) -> list[Figure]:
     """Everybody signs up for one event, and looks where they stand."""
     figures: list[Figure] = []
     async with AsyncExitStack() as stack:
-        ours = await stack.enter_async_context(contenders.holdfast(bench.fresh()))
-        two = await stack.enter_async_context(contenders.holdfast(bench.fresh(), processes=2))
+        ours = await stack.enter_async_context(contenders.fairhold(bench.fresh()))
+        two = await stack.enter_async_context(contenders.fairhold(bench.fresh(), processes=2))
         ceiling = await stack.enter_async_context(contenders.usual("ceiling"))
         locking = await stack.enter_async_context(contenders.usual("for_update", bench.fresh()))
         seen = await make_event(ours, in_queue=1_000)
@@ -98,11 +98,11 @@ async def hot_event(bench: Bench) -> list[Figure]:
             runs = await bench.compare(
                 f"looking where one stands, {clients} clients",
                 {
-                    "Holdfast": bench.ask(read(ours), ours, clients, 200, items=seen),
+                    "Fairhold": bench.ask(read(ours), ours, clients, 200, items=seen),
                     "framework alone": bench.ask(read(ceiling), ceiling, clients, 200, items=seen),
                 },
             )
-            share = 100 * runs["Holdfast"].per_s / runs["framework alone"].per_s
+            share = 100 * runs["Fairhold"].per_s / runs["framework alone"].per_s
             name = bench.name(f"looking where one stands, {clients} clients, against the framework alone")
             figures.append(
                 Figure(name, share, "%") if clients == 1 else Figure.at_least(name, share, "%", 70.0)
@@ -111,13 +111,13 @@ async def hot_event(bench: Bench) -> list[Figure]:
             runs = await bench.compare(
                 f"sign-ups for one event, {clients} clients",
                 {
-                    "Holdfast": bench.ask(sign_up(ours), ours, clients, 201),
+                    "Fairhold": bench.ask(sign_up(ours), ours, clients, 201),
                     "two processes": bench.ask(sign_up(two), two, clients, 201),
                     "framework alone": bench.ask(sign_up(ceiling), ceiling, clients, 201),
                     "lock per request": bench.ask(sign_up(locking), locking, clients, 201),
                 },
             )
-            rate = runs["Holdfast"].per_s
+            rate = runs["Fairhold"].per_s
             share, times = 100 * rate / runs["framework alone"].per_s, rate / runs["lock per request"].per_s
             what = f"sign-ups for one event, {clients} clients, against"
             if clients == 1:
@@ -126,7 +126,7 @@ async def hot_event(bench: Bench) -> list[Figure]:
             figures.append(Figure.at_least(bench.name(f"{what} the framework alone"), share, "%", 60.0))
             figures.append(Figure.at_least(bench.name(f"{what} a lock per request"), times, "×", 7.0))
             if clients == 64:
-                slow = runs["Holdfast"].p99_ms / runs["Holdfast"].p50_ms
+                slow = runs["Fairhold"].p99_ms / runs["Fairhold"].p50_ms
                 figures.append(
                     Figure.at_most(bench.name("sign-ups, 64 clients, p99 against p50"), slow, "×", 5.0)
                 )
@@ -156,19 +156,19 @@ async def long_queue(bench: Bench) -> list[Figure]:
     figures = []
     for length, target in ((1_000, 30.0), (10_000, 100.0)):
         async with (
-            contenders.holdfast(bench.fresh()) as ours,
+            contenders.fairhold(bench.fresh()) as ours,
             contenders.usual("recomputing", bench.fresh(), in_queue=length) as theirs,
         ):
             await make_event(ours, in_queue=length)
             runs = await bench.compare(
                 f"sign-ups behind a queue of {length:,}, 64 clients",
                 {
-                    "Holdfast": bench.ask(sign_up(ours), ours, 64, 201),
+                    "Fairhold": bench.ask(sign_up(ours), ours, 64, 201),
                     "recomputing": bench.ask(sign_up(theirs), theirs, 64, 201),
                 },
             )
             bench.note(ours)
-        times = runs["Holdfast"].per_s / runs["recomputing"].per_s
+        times = runs["Fairhold"].per_s / runs["recomputing"].per_s
         what = f"sign-ups behind a queue of {length:,}, 64 clients, against recomputing"
         figures.append(Figure.at_least(bench.name(what), times, "×", target))
     return figures
@@ -177,7 +177,7 @@ async def long_queue(bench: Bench) -> list[Figure]:
 async def long_line(bench: Bench) -> list[Figure]:
     """What joining and looking cost one client with 100 and with 100,000 in line."""
     runs: dict[str, Run] = {}
-    async with contenders.holdfast(bench.fresh()) as ours:
+    async with contenders.fairhold(bench.fresh()) as ours:
         seen = {length: await make_event(ours, f"line-{length}", length) for length in (100, 100_000)}
         for what in ("sign up", "look"):
             asks = {
@@ -205,8 +205,8 @@ async def long_line(bench: Bench) -> list[Figure]:
 
 async def last_seats(bench: Bench) -> list[Figure]:
     """512 clients at the last 100 seats, and all that are held are confirmed at once."""
-    async with contenders.holdfast(bench.fresh()) as ours:
-        async with Holdfast.open(ours.database, ticker=False) as hf:
+    async with contenders.fairhold(bench.fresh()) as ours:
+        async with Fairhold.open(ours.database, ticker=False) as hf:
             policy = {"if_full": "refuse"}
             granted(await hf.create_pool("last", preset="checkout", policy=policy, quotas={"main": 100}))
             granted(await hf.create_pool("many", preset="checkout", quotas={"main": 10_000_000}))
@@ -233,8 +233,8 @@ async def last_seats(bench: Bench) -> list[Figure]:
 
 async def on_fire(bench: Bench) -> list[Figure]:
     """What others feel: the same crowd spread over many pools, and all of it at one."""
-    async with contenders.holdfast(bench.fresh()) as ours:
-        async with Holdfast.open(ours.database, ticker=False) as hf:
+    async with contenders.fairhold(bench.fresh()) as ours:
+        async with Fairhold.open(ours.database, ticker=False) as hf:
             names = ["hot", "calm", *(f"pool-{n}" for n in range(200))]
             for name in names:
                 granted(await hf.create_pool(name, preset="checkout", quotas={"main": 10_000_000}))
@@ -261,8 +261,8 @@ async def on_fire(bench: Bench) -> list[Figure]:
 
 async def mixed_day(bench: Bench) -> list[Figure]:
     """Looking, signing up and cancelling over 1,000 pools, by 64 clients."""
-    async with contenders.holdfast(bench.fresh()) as ours:
-        async with Holdfast.open(ours.database, ticker=False) as hf:
+    async with contenders.fairhold(bench.fresh()) as ours:
+        async with Fairhold.open(ours.database, ticker=False) as hf:
             names = [f"pool-{n}" for n in range(1_000)]
             for name in names:
                 granted(await hf.create_pool(name, preset="class_waitlist", quotas={"main": 10}))
@@ -291,8 +291,8 @@ async def mixed_day(bench: Bench) -> list[Figure]:
 async def claim_storm(bench: Bench) -> list[Figure]:
     """Everybody who has an offer takes it at the same time."""
     runs = []
-    async with contenders.holdfast(bench.fresh()) as ours:
-        async with Holdfast.open(ours.database, ticker=False) as hf:
+    async with contenders.fairhold(bench.fresh()) as ours:
+        async with Fairhold.open(ours.database, ticker=False) as hf:
             for number in range(bench.repeats):
                 pool, size = f"storm-{number}", 1_000
                 granted(await hf.create_pool(pool, preset="course_section", quotas={"main": 1}))

@@ -12,7 +12,7 @@ from bench.http.contenders import Contender
 from bench.http.parts import PLAIN, Bench
 from bench.http.processes import Spent
 from bench.measure import Figure, Run, interleaved, runs_table
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 
 # So many that each of four processes still has enough to gather.
 _CLIENTS = 256
@@ -69,9 +69,9 @@ async def scale_out(bench: Bench) -> list[Figure]:
         for processes in (1, 2, 4):
             url = bench.fresh()
             ours = await stack.enter_async_context(
-                contenders.holdfast(url, processes=processes, one_port=False)
+                contenders.fairhold(url, processes=processes, one_port=False)
             )
-            async with Holdfast.open(url, ticker=False) as hf:
+            async with Fairhold.open(url, ticker=False) as hf:
                 for pool in ["hot", *POOLS]:
                     granted(await hf.create_pool(pool, preset="checkout", quotas={"main": 10_000_000}))
             for way in WAYS:

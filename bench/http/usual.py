@@ -23,10 +23,10 @@ from bench.baselines.for_update_postgres import open_for_update
 from bench.baselines.one_transaction_sqlite import open_one_transaction
 from bench.baselines.recomputing import Recomputing
 from bench.engine import open_engine
-from holdfast import granted
-from holdfast.http.bodies_of_bookings import NewBooking
-from holdfast.http.serve import collect_less_often, run_fast
-from holdfast.shapes import Booking
+from fairhold import granted
+from fairhold.http.bodies_of_bookings import NewBooking
+from fairhold.http.serve import collect_less_often, run_fast
+from fairhold.shapes import Booking
 
 Book = Callable[[str, str], Awaitable[object]]
 _decoder = msgspec.json.Decoder(NewBooking)

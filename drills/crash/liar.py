@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.cli.main import main
-from holdfast.store.base import Write
-from holdfast.store.postgres.store import PostgresTransaction
-from holdfast.store.sqlite.transaction import SqliteTransaction
+from fairhold.cli.main import main
+from fairhold.store.base import Write
+from fairhold.store.postgres.store import PostgresTransaction
+from fairhold.store.sqlite.transaction import SqliteTransaction
 
 _KIND = 3
 

@@ -20,7 +20,7 @@ PAUSE_S = 0.02
 
 
 class Node:
-    """`holdfast serve` at a port of its own. `module` is what is run in its place, for a control."""
+    """`fairhold serve` at a port of its own. `module` is what is run in its place, for a control."""
 
     def __init__(self, url: str, folder: Path, environment: dict[str, str]) -> None:
         self.port = free_port()
@@ -37,7 +37,7 @@ class Node:
     def up(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def start(self, *flags: str, module: str = "holdfast") -> None:
+    def start(self, *flags: str, module: str = "fairhold") -> None:
         command = [sys.executable, "-m", module, "serve", "--port", str(self.port), "--database", self._url]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

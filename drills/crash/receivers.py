@@ -58,7 +58,7 @@ class Receivers:
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
         letter = message_from_bytes(envelope.content, policy=default)
         name = str(letter["Message-ID"]).strip("<>").partition("@")[0]
-        kind = str(letter["X-Holdfast-Kind"])
+        kind = str(letter["X-Fairhold-Kind"])
         self.arrivals.append(Arrival("mail", name, kind, envelope.rcpt_tos[0]))
         body = letter.get_body(("plain",))
         if kind == "offer" and body is not None and (link := _LINK.search(body.get_content())):

@@ -22,8 +22,8 @@ from drills.crash.node import PATIENCE_S, Node, until
 from drills.crash.pools import pools
 from drills.crash.receivers import Receivers
 from drills.crash.tables import Tables, read_tables
-from holdfast import Holdfast
-from holdfast.keys import ApiKey, Keys
+from fairhold import Fairhold
+from fairhold.keys import ApiKey, Keys
 from testbed.postgres import TemporaryPostgres
 
 SECRET = "a secret of the drill"
@@ -70,15 +70,15 @@ class Drill:
         self.post = post
         self._admin = {"Authorization": f"Bearer {keys['admin']}"}
         self.environment = {
-            "HOLDFAST_SECRET": SECRET,
-            "HOLDFAST_SMTP_URL": post.smtp_url,
-            "HOLDFAST_MAIL_FROM": "Seats <seats@example.org>",
-            "HOLDFAST_WEBHOOKS_TO_PRIVATE": "yes",
-            "HOLDFAST_LOG_LEVEL": "warning",
+            "FAIRHOLD_SECRET": SECRET,
+            "FAIRHOLD_SMTP_URL": post.smtp_url,
+            "FAIRHOLD_MAIL_FROM": "Seats <seats@example.org>",
+            "FAIRHOLD_WEBHOOKS_TO_PRIVATE": "yes",
+            "FAIRHOLD_LOG_LEVEL": "warning",
             # All of them come from one address here.
-            "HOLDFAST_RATE_PER_ADDRESS": "0",
-            "HOLDFAST_HOLDS_PER_ADDRESS_MAX": "0",
-            "HOLDFAST_HOLDS_PER_PARTY_MAX": "0",
+            "FAIRHOLD_RATE_PER_ADDRESS": "0",
+            "FAIRHOLD_HOLDS_PER_ADDRESS_MAX": "0",
+            "FAIRHOLD_HOLDS_PER_PARTY_MAX": "0",
         }
         self.nodes = [Node(plan.url, plan.folder, self.environment) for _ in range(plan.nodes)]
         self.clients = Clients(plan.seed + 1, client, self.nodes, keys, post)
@@ -204,7 +204,7 @@ class Drill:
 
     async def _verify(self) -> None:
         """By the service's own means, while it goes on."""
-        command = [sys.executable, "-m", "holdfast", "verify", "--database", self.plan.url]
+        command = [sys.executable, "-m", "fairhold", "verify", "--database", self.plan.url]
         environment = {**os.environ, **self.environment}
         said = await asyncio.to_thread(
             subprocess.run, command, env=environment, capture_output=True, text=True
@@ -294,7 +294,7 @@ async def drill(plan: Plan) -> AsyncIterator[Drill]:
 
 
 async def _set_up(url: str) -> dict[str, str]:
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         keys = {}
         for role in ("admin", "public"):
             made = await Keys(hf.store, hf.clock, hf.secret).create(hf.org, role, role)

@@ -18,7 +18,7 @@ from testbed.postgres import TemporaryPostgres, fresh_database
 def play_on(store: str, times: int, clients: int, seed: int, minutes: float = math.inf) -> Outcome:
     """A drill on a new database. PostgreSQL has two nodes, and is killed itself now and then."""
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-crash-")))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairhold-crash-")))
         plan = Plan(f"sqlite:///{folder}/crash.db", folder, times, clients, seed)
         plan.tell = partial(_tell_progress, store)
         end = time.monotonic() + minutes * 60

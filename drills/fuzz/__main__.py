@@ -96,7 +96,7 @@ def _record(played: list[Played], seed: int) -> None:
         f"{requests:,} requests to every operation, page and form, right to wild: {wrong} answers of 500.",
         "Every refusal was a problem with a code that is documented; no traceback in any log.",
         "What was not available once was so when it was asked for again, alone.",
-        "Afterwards the service was alive, stopped when asked, and `holdfast verify` found nothing.",
+        "Afterwards the service was alive, stopped when asked, and `fairhold verify` found nothing.",
     ]
     record(
         "fuzz",

@@ -27,8 +27,8 @@ from drills.fuzz.alive import Alive
 from drills.fuzz.files import Files
 from drills.fuzz.judge import SLOW_S, Fault
 from drills.fuzz.odd import CONDITIONS, TEMPLATES, TEXTS, THOUGHTS, Odd
-from holdfast import Holdfast
-from holdfast.cli.main import app, main
+from fairhold import Fairhold
+from fairhold.cli.main import app, main
 from testbed.postgres import TemporaryPostgres, fresh_database
 
 # These go on until they are stopped: they are only asked wrongly.
@@ -97,7 +97,7 @@ def run(seed: int, runs: int, store: str, *, url: str = "", thoughts: int = THOU
 
 
 async def _migrated(url: str) -> None:
-    async with Holdfast.open(url, ticker=False):
+    async with Fairhold.open(url, ticker=False):
         pass
 
 
@@ -109,10 +109,10 @@ def _run(seed: int, runs: int, url: str, thoughts: int) -> CommandsRun:
     # Building the tree takes longer than most commands, and it is the same for all.
     built, root = typer_main.get_command, typer_main.get_command(app)
     setattr(typer_main, "get_command", lambda _: root)  # noqa: B010  # a type checker minds the short way
-    with tempfile.TemporaryDirectory(prefix="holdfast-commands-") as place, patch.dict(os.environ):
+    with tempfile.TemporaryDirectory(prefix="fairhold-commands-") as place, patch.dict(os.environ):
         os.chdir(place)
         try:
-            os.environ["HOLDFAST_DATABASE_URL"] = url or f"sqlite:///{place}/fuzz.db"
+            os.environ["FAIRHOLD_DATABASE_URL"] = url or f"sqlite:///{place}/fuzz.db"
             for number in range(runs):
                 dice = Random(f"{seed}/command/{number}")
                 if number % 100 == 0:
@@ -227,7 +227,7 @@ def _one(number: int, name: str, words: list[str], dice: Random, odd: Odd, done:
         wrong = f"it was busy for {busy_s:.1f} s"
     if wrong:
         done.faults.append(
-            Fault(f"command {number}, {name}", wrong, f"holdfast {' '.join(map(repr, words))}")
+            Fault(f"command {number}, {name}", wrong, f"fairhold {' '.join(map(repr, words))}")
         )
 
 
@@ -246,7 +246,7 @@ def _call(words: list[str], typed: str) -> tuple[int, str, str]:
     """Run a command as the shell would: its exit code, and what it said."""
     out, err = io.StringIO(), io.StringIO()
     kept = sys.argv, sys.stdin
-    sys.argv, sys.stdin = ["holdfast", *words], _Typed(typed)
+    sys.argv, sys.stdin = ["fairhold", *words], _Typed(typed)
     code: Any = 0
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

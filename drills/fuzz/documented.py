@@ -24,7 +24,7 @@ def play(store: str, seed: int, examples: int) -> Done:
     """Have it ask, with what is really there in the paths, and judge the end as after any round."""
     with node(store, "--test-clock") as (it, sink, keys):
         done = Done(Judge(it.base))
-        with tempfile.TemporaryDirectory(prefix="holdfast-fuzz-") as place:
+        with tempfile.TemporaryDirectory(prefix="fairhold-fuzz-") as place:
             before = _requests(it)
             code, said = _run(it, keys, Path(place), seed, examples)
             done.requests = _requests(it) - before
@@ -63,5 +63,5 @@ def _requests(it: Node) -> int:
     """How many requests the service has answered, as it counts them itself."""
     with urllib.request.urlopen(f"{it.base}/metrics", timeout=30) as answer:
         lines = answer.read().decode().splitlines()
-    counted = [line.rpartition(" ")[2] for line in lines if line.startswith("holdfast_requests_total")]
+    counted = [line.rpartition(" ")[2] for line in lines if line.startswith("fairhold_requests_total")]
     return int(sum(map(float, counted)))

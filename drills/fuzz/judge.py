@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from drills.fuzz.wire import Answer, Asked
-from holdfast.http.problems import STATUSES
+from fairhold.http.problems import STATUSES
 
 SLOW_S = 5.0
 # Nobody waits longer than this before asking again.

@@ -55,7 +55,7 @@ def play(
 ) -> Done:
     """Play one round, and judge it; on a database of its own, unless one is named."""
     flags = ("--test-clock",) if number % 4 == 3 else ()
-    with node(store, *flags, url=url, HOLDFAST_PROXIES="127.0.0.1") as (it, sink, keys):
+    with node(store, *flags, url=url, FAIRHOLD_PROXIES="127.0.0.1") as (it, sink, keys):
         done = Done(Judge(it.base))
         began = time.monotonic()
         odd = Odd(seed, thoughts)

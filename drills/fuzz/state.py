@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from drills.fuzz.alive import Alive
 from drills.fuzz.wire import Answer, Asked, Wire
 from drills.one_node import MEMBERS, PASSWORD, Node, make_keys
-from holdfast.console.site import PAGES as CONSOLE
-from holdfast.pages.site import PAGES
+from fairhold.console.site import PAGES as CONSOLE
+from fairhold.pages.site import PAGES
 
 if TYPE_CHECKING:
     from drills.fuzz.asking import Asking

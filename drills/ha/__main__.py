@@ -1,6 +1,6 @@
 """High availability, tried out: `python3 dev.py ha`.
 
-Three machines (PostgreSQL under Patroni, with etcd) and two nodes of Holdfast, all on this one; a crowd of
+Three machines (PostgreSQL under Patroni, with etcd) and two nodes of Fairhold, all on this one; a crowd of
 clients; and everything that can happen to them, one after the other. At the end a judge looks at all of it.
 """
 
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _run(work: Callable[[Path], Coroutine[None, None, int]], keep: bool) -> int:
-    directory = give(Path(tempfile.mkdtemp(prefix="holdfast-ha-", dir=memory())))
+    directory = give(Path(tempfile.mkdtemp(prefix="fairhold-ha-", dir=memory())))
     failed = 1
     try:
         failed = int(asyncio.run(work(directory)))

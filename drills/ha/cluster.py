@@ -26,7 +26,7 @@ _END_OF_LOG += (
 )
 # Who has been silent in a transaction that has locked pools.
 _STUCK = "SELECT a.pid FROM pg_stat_activity AS a JOIN pg_locks AS l ON l.pid = a.pid "
-_STUCK += "WHERE a.application_name = 'holdfast' AND a.state = 'idle in transaction' "
+_STUCK += "WHERE a.application_name = 'fairhold' AND a.state = 'idle in transaction' "
 _STUCK += "AND a.state_change < clock_timestamp() - interval '0.3 s' "
 _STUCK += "AND l.relation = 'pools'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock')"
 
@@ -46,7 +46,7 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """The address as Holdfast is given it: all hosts, in whatever order."""
+        """The address as Fairhold is given it: all hosts, in whatever order."""
         hosts = ",".join(f"127.0.0.1:{machine.to_clients.port}" for machine in self.machines)
         return f"postgresql://postgres@{hosts}/postgres"
 

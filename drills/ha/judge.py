@@ -1,6 +1,6 @@
 """The judge: nothing answered is lost, nothing given twice, and nobody was told worse than "not now".
 
-It looks at what the clients were told, at the log, at what Holdfast finds itself (`holdfast verify`), and at
+It looks at what the clients were told, at the log, at what Fairhold finds itself (`fairhold verify`), and at
 each machine. What the log says is judged by the simulator's auditor, who shares nothing with the core.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from drills.ha.cluster import Cluster
 from drills.ha.crowd import PATIENCE_S, Crowd, Try
-from drills.ha.nodes import Node, run_holdfast
-from holdfast.library import Holdfast
+from drills.ha.nodes import Node, run_fairhold
+from fairhold.library import Fairhold
 from sim.auditor import audit
 from sim.records import Carried
 from sim.run import read_log, show
@@ -61,13 +61,13 @@ async def judge_all(cluster: Cluster, nodes: Sequence[Node], crowds: Sequence[Cr
         wrong.append("told_once: messages were left in the outbox")
     if await cluster.same_everywhere() is None:
         wrong.append("the machines do not have the same log")
-    code, said = await run_holdfast(cluster.url, "verify")
+    code, said = await run_fairhold(cluster.url, "verify")
     if code:
-        wrong.append(f"holdfast verify: {said}")
+        wrong.append(f"fairhold verify: {said}")
     leader = await cluster.must_lead()
     url = f"postgresql://postgres@127.0.0.1:{leader.postgres_port}/postgres"
     pools = [pool for crowd in crowds for pool in crowd.pools]
-    async with Holdfast.open(url, secret="a look from outside", ticker=False) as hf:
+    async with Fairhold.open(url, secret="a look from outside", ticker=False) as hf:
         shown = await show(hf, pools, url)
     asked = [it for crowd in crowds for it in crowd.asked]
     carried = [Carried(name, kind, "") for node in nodes for name, kind in sorted(node.told())]

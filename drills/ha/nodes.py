@@ -1,4 +1,4 @@
-"""The nodes of Holdfast: `holdfast serve`, each a process that can be frozen and killed."""
+"""The nodes of Fairhold: `fairhold serve`, each a process that can be frozen and killed."""
 
 from __future__ import annotations
 
@@ -109,16 +109,16 @@ class Node:
 
 
 def environment(url: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    return kept | {"HOLDFAST_DATABASE_URL": url, "HOLDFAST_SECRET": "a secret of the drill, long enough"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRHOLD_")}
+    return kept | {"FAIRHOLD_DATABASE_URL": url, "FAIRHOLD_SECRET": "a secret of the drill, long enough"}
 
 
-async def run_holdfast(url: str, *words: str) -> tuple[int, str]:
-    """A command of `holdfast`, to its end: its exit code, and what it said."""
+async def run_fairhold(url: str, *words: str) -> tuple[int, str]:
+    """A command of `fairhold`, to its end: its exit code, and what it said."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "holdfast",
+        "fairhold",
         *words,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -129,7 +129,7 @@ async def run_holdfast(url: str, *words: str) -> tuple[int, str]:
 
 
 async def create_key(url: str) -> str:
-    code, said = await run_holdfast(url, "key", "create", "--role", "admin", "--name", "drill")
+    code, said = await run_fairhold(url, "key", "create", "--role", "admin", "--name", "drill")
     if code:
         raise Stuck(f"no key was made: {said}")
     return said.split()[-1]

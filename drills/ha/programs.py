@@ -21,7 +21,7 @@ from typing import Any
 
 from testbed.postgres import NOBODY, as_server_user, find_binaries, reachable
 
-ETCD_VARIABLE = "HOLDFAST_HA_ETCD"
+ETCD_VARIABLE = "FAIRHOLD_HA_ETCD"
 _PACKAGES = ("patroni", "psycopg", "psycopg-binary", "python-etcd")
 
 

@@ -141,7 +141,7 @@ async def freeze_standby(stage: Stage) -> None:
 
 
 async def freeze_node(stage: Stage) -> None:
-    """A node of Holdfast, in the middle of a transaction: what it has locked must come free."""
+    """A node of Fairhold, in the middle of a transaction: what it has locked must come free."""
     node, other = stage.nodes
     for _ in range(CATCHES_MAX):
         node.freeze()
@@ -188,8 +188,8 @@ class Scenario:
 
 
 SCENARIOS = [
-    Scenario("kill-node", "Holdfast node killed (-9)", kill_node),
-    Scenario("freeze-node", "Holdfast node frozen while it holds a lock", freeze_node),
+    Scenario("kill-node", "Fairhold node killed (-9)", kill_node),
+    Scenario("freeze-node", "Fairhold node frozen while it holds a lock", freeze_node),
     Scenario("kill-standby", "machine of the synchronous standby killed (-9)", kill_standby),
     Scenario("freeze-standby", "machine of the synchronous standby frozen", freeze_standby),
     Scenario("kill-primary", "whole machine of the primary killed (-9)", kill_primary),

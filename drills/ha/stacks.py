@@ -1,4 +1,4 @@
-"""What every task of a process waits for. `python -m drills.ha.stacks FILE serve …` is a Holdfast that tells.
+"""What every task of a process waits for. `python -m drills.ha.stacks FILE serve …` is a Fairhold that tells.
 
 Asked with SIGUSR1, it writes to the file where its threads are, at once, and what its tasks wait for, as soon
 as it runs a line of Python: if the second is missing, it does not.
@@ -48,6 +48,6 @@ def _lines(waiting: Any) -> list[str]:
 if __name__ == "__main__":
     to = Path(sys.argv.pop(1)).open("a")  # noqa: SIM115  # as long as the process runs
     tell_when_asked(to)
-    from holdfast.cli.main import main
+    from fairhold.cli.main import main
 
     main()

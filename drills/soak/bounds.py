@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast import answers, clock, door, ids
-from holdfast.core import quiet, reference
-from holdfast.http import doorkeeper, limits, service, stream
-from holdfast.http.settings import Settings
-from holdfast.messages import wording
-from holdfast.store import loaded
-from holdfast.store.sqlite import store as sqlite
+from fairhold import answers, clock, door, ids
+from fairhold.core import quiet, reference
+from fairhold.http import doorkeeper, limits, service, stream
+from fairhold.http.settings import Settings
+from fairhold.messages import wording
+from fairhold.store import loaded
+from fairhold.store.sqlite import store as sqlite
 
 Row = tuple[str, str]
 

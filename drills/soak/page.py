@@ -31,7 +31,7 @@ _INTRO = """# A long run
 `python3 dev.py soak` has the real service work for an hour: sign-ups with holds that lapse, lines that fill,
 offers claimed and declined, cancellations, people who look again and again, pages and the console, streams
 that come and go, mail and webhooks to receivers on loopback, pools made and cancelled, people erased, and
-`holdfast prune` every few minutes. Everybody who comes is somebody new. Before the hour begins, people do as
+`fairhold prune` every few minutes. Everybody who comes is somebody new. Before the hour begins, people do as
 much as the machine can take for fifteen seconds, and what they did is divided by the time until the last
 e-mail and the last webhook of it have arrived: that is the full rate, counted in requests a second, with
 every stream that is opened as one. In the hour, four tenths of that number of acts are begun each second, an
@@ -110,7 +110,7 @@ def _record(done: Soaked) -> None:
     shown = [
         f"{done.minutes:g} minutes of mixed work on {where}: memory grew by {memory / MIB:.1f} MiB an hour.",
         f"Half of the answers took at most {first.p50_ms:.1f} ms at first, {last.p50_ms:.1f} ms at last.",
-        *(["Afterwards `holdfast verify` found nothing."] if not done.faults else done.faults[:5]),
+        *(["Afterwards `fairhold verify` found nothing."] if not done.faults else done.faults[:5]),
     ]
     record(
         f"soak-{done.store}",

@@ -113,7 +113,7 @@ def _close_window(done: Soaked, work: Work, watch: Watch) -> None:
 
 def _prune(it: Node) -> None:
     """As whoever keeps the place would, beside the running service. Nothing is old enough in an hour."""
-    command = [sys.executable, "-m", "holdfast", "prune", "--older-than", PRUNE_AFTER, "--database", it.url]
+    command = [sys.executable, "-m", "fairhold", "prune", "--older-than", PRUNE_AFTER, "--database", it.url]
     said = subprocess.run(command, capture_output=True, text=True)
     if said.returncode:
         raise RuntimeError(f"prune failed: {said.stderr}")

@@ -57,14 +57,14 @@ class Watch:
             memory=self._node.rss(),
             files=process.num_fds(),
             threads=process.num_threads(),
-            tasks=int(told.get("holdfast_tasks", 0)),
-            streams=int(told.get("holdfast_streams", 0)),
+            tasks=int(told.get("fairhold_tasks", 0)),
+            streams=int(told.get("fairhold_streams", 0)),
             database=database,
             wal=wal,
             bookings=counts[0],
             entries=counts[1],
             messages=counts[2],
-            outbox_lag_s=told.get("holdfast_outbox_lag_seconds", 0.0),
+            outbox_lag_s=told.get("fairhold_outbox_lag_seconds", 0.0),
         )
 
     def _metrics(self) -> dict[str, float]:

@@ -22,7 +22,7 @@ OPENING = """# What is guaranteed, and what shows it
 What may go wrong, what must happen then, and the tests that make it go wrong and look. Nothing here is written
 by hand: a test says what it shows, `python3 dev.py guarantees` runs it, and this page is made of how it ended.
 
-- **On the service** means that a real `holdfast serve` was asked over HTTP meanwhile: that was seen, not claimed.
+- **On the service** means that a real `fairhold serve` was asked over HTTP meanwhile: that was seen, not claimed.
 - **In process** is the same code without HTTP, where a fault can be put at one exact place.
 - A **control** takes the protection away and sees the harm done, so one knows that a test would notice.
 - A **drill** is too long for the tests, and is run by hand.

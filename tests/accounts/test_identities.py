@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.accounts.identities import Identities
-from holdfast.accounts.members import Members
-from holdfast.accounts.oidc import Claimed, OidcSettings
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Sessions, Started
+from fairhold import Fairhold, granted
+from fairhold.accounts.identities import Identities
+from fairhold.accounts.members import Members
+from fairhold.accounts.oidc import Claimed, OidcSettings
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Sessions, Started
 from tests.database import ask, opened
 
 ISSUER = "https://id.example.org"
@@ -29,12 +29,12 @@ def claimed(subject: str = "1", email: str = "olga@example.org", name: str = "")
     return Claimed(ISSUER, subject, email, name)
 
 
-def identities_of(hf: Holdfast) -> Identities:
+def identities_of(hf: Fairhold) -> Identities:
     return Identities(hf.store, hf.clock, Sessions(hf.store, hf.clock, hf.secret, Passwords()))
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         members = Members(hf.store, hf.clock, hf.secret)
         for org in ("default", "theirs"):
@@ -47,7 +47,7 @@ def org_of(started: Started | None) -> str:
     return started.session.member.org
 
 
-async def test_the_e_mail_finds_the_member_of_the_org_and_the_subject_keeps_them(hf: Holdfast) -> None:
+async def test_the_e_mail_finds_the_member_of_the_org_and_the_subject_keeps_them(hf: Fairhold) -> None:
     identities = identities_of(hf)
     assert org_of(await identities.sign_in(claimed(), settings())) == "default"
     assert org_of(await identities.sign_in(claimed(), settings(org="theirs"))) == "theirs"
@@ -60,7 +60,7 @@ async def test_the_e_mail_finds_the_member_of_the_org_and_the_subject_keeps_them
 
 
 @pytest.mark.parametrize("odd", ["y\x00", "y\ud800"])
-async def test_what_cannot_be_kept_is_nobodys(hf: Holdfast, odd: str) -> None:
+async def test_what_cannot_be_kept_is_nobodys(hf: Fairhold, odd: str) -> None:
     identities, let_in = identities_of(hf), {"new_role": "staff"}
     assert await identities.sign_in(claimed(odd, "zoe@example.org"), settings(**let_in)) is None
     by_name = settings(claim="preferred_username", **let_in)
@@ -69,7 +69,7 @@ async def test_what_cannot_be_kept_is_nobodys(hf: Holdfast, odd: str) -> None:
     assert await identities.sign_in(claimed("1", "zoe@example.org", odd), settings(**let_in)) is not None
 
 
-async def test_another_claim_finds_the_member_by_name(hf: Holdfast) -> None:
+async def test_another_claim_finds_the_member_by_name(hf: Fairhold) -> None:
     identities, by_name = identities_of(hf), settings(claim="preferred_username")
     assert await identities.sign_in(claimed(name="olga"), by_name) is None
     # The e-mail does not count then.
@@ -77,7 +77,7 @@ async def test_another_claim_finds_the_member_by_name(hf: Holdfast) -> None:
     assert await identities.sign_in(claimed(name="Olga"), by_name) is not None
 
 
-async def test_who_comes_twice_at_once_is_made_once(hf: Holdfast, database_url: str) -> None:
+async def test_who_comes_twice_at_once_is_made_once(hf: Fairhold, database_url: str) -> None:
     zoe, allowed = claimed("zoe", "zoe@example.org", "Zoe"), settings(new_role="read")
     async with opened(database_url, migrate=False) as other:
         both = [identities_of(hf), identities_of(other)] * 3
@@ -119,7 +119,7 @@ async def test_who_was_made_between_two_looks_is_let_in(
     assert await ask(postgres_url, "SELECT count(*) FROM identities") == [(1,)]
 
 
-async def test_who_is_removed_leaves_nothing_behind(hf: Holdfast, database_url: str) -> None:
+async def test_who_is_removed_leaves_nothing_behind(hf: Fairhold, database_url: str) -> None:
     identities, members = identities_of(hf), Members(hf.store, hf.clock, hf.secret)
     zoe = claimed("zoe", "zoe@example.org", "Zoe")
     started = await identities.sign_in(zoe, settings(new_role="staff"))
@@ -147,7 +147,7 @@ async def test_who_is_removed_while_they_come_leaves_nothing_behind(postgres_url
         assert await identities_of(hf).sign_in(claimed(), settings()) is not None
 
 
-async def test_an_address_that_only_looks_like_theirs_in_small_letters_is_nobodys(hf: Holdfast) -> None:
+async def test_an_address_that_only_looks_like_theirs_in_small_letters_is_nobodys(hf: Fairhold) -> None:
     members = Members(hf.store, hf.clock, hf.secret)
     granted(await members.add("default", "kim@example.org", "Kim", "admin"))
     kelvin = claimed(email="\N{KELVIN SIGN}im@example.org")

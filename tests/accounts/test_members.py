@@ -9,29 +9,29 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.accounts.members import INVITED_FOR, Member, Members
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Sessions, Started
-from holdfast.clock import TestClock
+from fairhold import Fairhold, Refusal, granted
+from fairhold.accounts.members import INVITED_FOR, Member, Members
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Sessions, Started
+from fairhold.clock import TestClock
 from tests.database import ask, opened
 
 PASSWORD = "correct horse battery"
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
 @pytest.fixture
-def members(hf: Holdfast) -> Members:
+def members(hf: Fairhold) -> Members:
     return Members(hf.store, hf.clock, hf.secret)
 
 
 @pytest.fixture
-def sessions(hf: Holdfast) -> Sessions:
+def sessions(hf: Fairhold) -> Sessions:
     return Sessions(hf.store, hf.clock, hf.secret, Passwords(PasswordHasher(time_cost=1, memory_cost=32)))
 
 
@@ -40,7 +40,7 @@ async def added(members: Members, name: str = "Olga", role: str = "admin", org: 
 
 
 async def test_who_is_added_is_invited_and_chooses_a_password_once(
-    members: Members, sessions: Sessions, hf: Holdfast
+    members: Members, sessions: Sessions, hf: Fairhold
 ) -> None:
     olga = await added(members)
     assert (olga.state, olga.role, olga.signed_in_at) == ("invited", "admin", None)
@@ -58,7 +58,7 @@ async def test_who_is_added_is_invited_and_chooses_a_password_once(
 
 
 async def test_an_invitation_ends_in_time_and_with_the_next_one(
-    members: Members, sessions: Sessions, hf: Holdfast
+    members: Members, sessions: Sessions, hf: Fairhold
 ) -> None:
     olga = await added(members)
     again = granted(await members.invite("default", olga.id))

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import pytest
 from argon2 import PasswordHasher
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.accounts.challenges import ADD, LIVES, NOBODY, SIGN_IN, Challenges
-from holdfast.accounts.members import Members
-from holdfast.accounts.passkeys import FRESH, Passkey, Passkeys, passkeys_of, remove_passkey, site_of
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Session, Sessions, Started
-from holdfast.clock import TestClock
+from fairhold import Fairhold, Refusal, granted
+from fairhold.accounts.challenges import ADD, LIVES, NOBODY, SIGN_IN, Challenges
+from fairhold.accounts.members import Members
+from fairhold.accounts.passkeys import FRESH, Passkey, Passkeys, passkeys_of, remove_passkey, site_of
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Session, Sessions, Started
+from fairhold.clock import TestClock
 from tests.accounts.device import MADE, PRESENT, Device, raw, text
 from tests.database import START, ask, opened
 
@@ -32,7 +32,7 @@ def quick() -> Passwords:
 class Node(NamedTuple):
     """One process, as far as signing in goes."""
 
-    hf: Holdfast
+    hf: Fairhold
     members: Members
     sessions: Sessions
     passkeys: Passkeys
@@ -51,7 +51,7 @@ class Node(NamedTuple):
         return await self.passkeys.sign_in(device.use(await self.passkeys.ask_to_sign_in(), **said))
 
 
-def node_of(hf: Holdfast) -> Node:
+def node_of(hf: Fairhold) -> Node:
     sessions = Sessions(hf.store, hf.clock, hf.secret, quick())
     assert SITE is not None
     passkeys = Passkeys(hf.store, hf.clock, sessions, SITE)

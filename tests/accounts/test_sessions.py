@@ -10,13 +10,13 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import VerifyMismatchError
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.accounts.common_passwords import _common
-from holdfast.accounts.members import Members
-from holdfast.accounts.passwords import LENGTH_MAX, LENGTH_MIN, Passwords, checked, plain
-from holdfast.accounts.sessions import Limits, Session, Sessions, Started
-from holdfast.clock import TestClock
-from holdfast.inputs import Bad
+from fairhold import Fairhold, Refusal, granted
+from fairhold.accounts.common_passwords import _common
+from fairhold.accounts.members import Members
+from fairhold.accounts.passwords import LENGTH_MAX, LENGTH_MIN, Passwords, checked, plain
+from fairhold.accounts.sessions import Limits, Session, Sessions, Started
+from fairhold.clock import TestClock
+from fairhold.inputs import Bad
 from tests.database import ask, opened
 
 PASSWORD = "correct horse battery"
@@ -36,7 +36,7 @@ class Counting(PasswordHasher):
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         members = Members(hf.store, hf.clock, hf.secret)
         granted(await members.add("default", "olga@example.org", "Olga", "admin"))
@@ -50,7 +50,7 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
 
 
 @pytest.fixture
-def sessions(hf: Holdfast) -> Sessions:
+def sessions(hf: Fairhold) -> Sessions:
     return Sessions(
         hf.store, hf.clock, hf.secret, Passwords(PasswordHasher(**QUICK)), Limits(idle=HOUR, whole=3 * HOUR)
     )
@@ -62,7 +62,7 @@ async def begun(sessions: Sessions, password: str = PASSWORD) -> Started:
     return started
 
 
-def move(hf: Holdfast, by: int) -> None:
+def move(hf: Fairhold, by: int) -> None:
     assert isinstance(hf.clock, TestClock)
     hf.clock.move_to(hf.clock.now() + by)
 
@@ -92,7 +92,7 @@ async def test_only_a_hash_is_kept(sessions: Sessions, database_url: str) -> Non
     ids=["wrong password", "unknown", "invited", "no e-mail", "another org"],
 )
 async def test_a_no_is_the_same_no_after_the_same_work(
-    hf: Holdfast, org: str, email: str, password: str
+    hf: Fairhold, org: str, email: str, password: str
 ) -> None:
     """One check of a password each time: what took no check would be told by its speed."""
     hasher = Counting(**QUICK)
@@ -114,7 +114,7 @@ def test_nobodys_hash_is_checked_by_the_same_work_and_fits_nothing(rules: dict[s
     assert Passwords(hasher)._nobodys != nobodys
 
 
-async def test_it_ends_when_it_is_not_used(hf: Holdfast, sessions: Sessions) -> None:
+async def test_it_ends_when_it_is_not_used(hf: Fairhold, sessions: Sessions) -> None:
     started = await begun(sessions)
     move(hf, HOUR - 1)
     assert await sessions.find(started.token) is not None
@@ -122,7 +122,7 @@ async def test_it_ends_when_it_is_not_used(hf: Holdfast, sessions: Sessions) -> 
     assert await sessions.find(started.token) is None
 
 
-async def test_used_it_goes_on_but_not_for_ever(hf: Holdfast, sessions: Sessions, database_url: str) -> None:
+async def test_used_it_goes_on_but_not_for_ever(hf: Fairhold, sessions: Sessions, database_url: str) -> None:
     started = await begun(sessions)
     for _ in range(3):
         move(hf, HOUR - 1)
@@ -161,7 +161,7 @@ async def test_a_new_password_ends_all_other_sessions(sessions: Sessions) -> Non
 
 
 async def test_who_signs_in_while_the_password_is_changed_does_not_stay(
-    hf: Holdfast, sessions: Sessions, database_url: str
+    hf: Fairhold, sessions: Sessions, database_url: str
 ) -> None:
     """Whichever comes first: with the old password nobody is signed in afterwards."""
     here = await begun(sessions)
@@ -174,7 +174,7 @@ async def test_who_signs_in_while_the_password_is_changed_does_not_stay(
     assert live == []
 
 
-async def test_a_password_seen_before_the_change_starts_nothing(hf: Holdfast, sessions: Sessions) -> None:
+async def test_a_password_seen_before_the_change_starts_nothing(hf: Fairhold, sessions: Sessions) -> None:
     """The same, without luck: the password is changed between the look and the session."""
     here = await begun(sessions)
     known = (await hf.store.reader().rows("member_by_id", here.session.member.id))[0][-1]
@@ -202,7 +202,7 @@ async def test_the_same_request_is_the_same_session_while_it_lasts(sessions: Ses
     assert await sessions.find(first.token) is None
 
 
-async def test_what_a_member_may_do_is_known_at_once(hf: Holdfast, sessions: Sessions) -> None:
+async def test_what_a_member_may_do_is_known_at_once(hf: Fairhold, sessions: Sessions) -> None:
     members = Members(hf.store, hf.clock, hf.secret)
     started = await begun(sessions)
     eve = granted(await members.by_email("default", "eve@example.org"))
@@ -213,7 +213,7 @@ async def test_what_a_member_may_do_is_known_at_once(hf: Holdfast, sessions: Ses
     assert (found.member.role, found.member.name) == ("read", "Olga B.")
 
 
-async def test_a_hash_made_by_old_rules_is_made_anew(hf: Holdfast, database_url: str) -> None:
+async def test_a_hash_made_by_old_rules_is_made_anew(hf: Fairhold, database_url: str) -> None:
     members = Members(hf.store, hf.clock, hf.secret)
     cheap = Passwords(PasswordHasher(**QUICK))
     granted(await members.set_password("default", "olga@example.org", PASSWORD, cheap))

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
-from holdfast import granted, tokens
-from holdfast.accounts import oidc
-from holdfast.accounts.challenges import Challenges
-from holdfast.accounts.members import Members
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Sessions, Started
-from holdfast.keys import Keys
+import fairhold
+from fairhold import granted, tokens
+from fairhold.accounts import oidc
+from fairhold.accounts.challenges import Challenges
+from fairhold.accounts.members import Members
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Sessions, Started
+from fairhold.keys import Keys
 from tests.database import opened
 
-SOURCES = sorted(Path(holdfast.__file__).parent.rglob("*.py"))
+SOURCES = sorted(Path(fairhold.__file__).parent.rglob("*.py"))
 BITS_MIN = 128
 PASSWORD = "correct horse battery"
 

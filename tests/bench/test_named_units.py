@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.core import commands as c
-from holdfast.core import fill, room
-from holdfast.core import policy as policies
-from holdfast.core.decide import decide
-from holdfast.core.model import Party, Pool, Quota, Unit, Wants
-from holdfast.core.policy import Policy
-from holdfast.core.view import View
+from fairhold.core import commands as c
+from fairhold.core import fill, room
+from fairhold.core import policy as policies
+from fairhold.core.decide import decide
+from fairhold.core.model import Party, Pool, Quota, Unit, Wants
+from fairhold.core.policy import Policy
+from fairhold.core.view import View
 from tests.core.history import START
 
 WINDOW = Wants({"attribute": "side", "is": "window"})

@@ -19,10 +19,10 @@ from bench.baselines.one_transaction_sqlite import open_one_transaction
 from bench.engine import hot_desk, make_line
 from bench.http.usual import application, without_database
 from bench.workload import holds
-from holdfast import Holdfast, engine, granted, lane
-from holdfast.http.service import Service
-from holdfast.http.settings import Settings
-from holdfast.keys import ApiKey, Keys
+from fairhold import Fairhold, engine, granted, lane
+from fairhold.http.service import Service
+from fairhold.http.settings import Settings
+from fairhold.keys import ApiKey, Keys
 from tests.patience import until
 
 CROWD = 64
@@ -62,7 +62,7 @@ async def of_one(act: Act) -> float:
 # The engine.
 
 
-async def combined(hf: Holdfast) -> float:
+async def combined(hf: Fairhold) -> float:
     """What a hold costs in a crowd, against alone."""
     act = holds(await hot_desk(hf))
     await crowd(act)
@@ -70,7 +70,7 @@ async def combined(hf: Holdfast) -> float:
 
 
 async def test_commands_of_a_crowd_are_carried_out_together(database_url: str) -> None:
-    async with Holdfast.open(database_url, ticker=False) as hf:
+    async with Fairhold.open(database_url, ticker=False) as hf:
         assert await combined(hf) < 0.4
 
 
@@ -80,14 +80,14 @@ async def test_without_combining_the_guard_would_notice(
     taking = lane.Lane.take
     monkeypatch.setattr(lane.Lane, "take", lambda self, most=1: taking(self, 1))
     monkeypatch.setattr(engine, "_TOGETHER", lane.BATCH_MAX + 1)
-    async with Holdfast.open(sqlite_url, ticker=False) as hf:
+    async with Fairhold.open(sqlite_url, ticker=False) as hf:
         assert await combined(hf) > 0.4
 
 
 async def test_a_hold_costs_no_more_than_by_the_usual_design(tmp_path: Any) -> None:
     """With log, outbox and idempotency against without."""
     async with (
-        Holdfast.open(f"sqlite:///{tmp_path}/ours.db", ticker=False) as hf,
+        Fairhold.open(f"sqlite:///{tmp_path}/ours.db", ticker=False) as hf,
         open_one_transaction(thread=False) as usual,
     ):
         ours, theirs = holds(await hot_desk(hf)), holds(usual)
@@ -97,7 +97,7 @@ async def test_a_hold_costs_no_more_than_by_the_usual_design(tmp_path: Any) -> N
 
 
 async def test_a_long_line_costs_as_much_as_a_short_one(sqlite_url: str) -> None:
-    async with Holdfast.open(sqlite_url, ticker=False) as hf:
+    async with Fairhold.open(sqlite_url, ticker=False) as hf:
         costs: dict[str, dict[int, float]] = {"join": {}, "look": {}}
         for length in (100, 5_000):
             pool = f"line-{length}"
@@ -122,7 +122,7 @@ async def test_a_long_line_costs_as_much_as_a_short_one(sqlite_url: str) -> None
 @asynccontextmanager
 async def service(url: str) -> AsyncIterator[tuple[Any, str]]:
     """The whole application, without a socket; and a key for it."""
-    async with Holdfast.open(url, ticker=False) as hf:
+    async with Fairhold.open(url, ticker=False) as hf:
         made = await Keys(hf.store, hf.clock, hf.secret).create("default", "admin", "guard")
         assert isinstance(made, ApiKey)
         assert made.secret is not None
@@ -138,7 +138,7 @@ def asking(app: Any, key: str, method: str, paths: Iterator[str], status: int) -
 
     async def act(_: int) -> None:
         number, path, body = next(_numbers), next(paths), b""
-        headers = [(b"host", b"holdfast"), (b"authorization", b"Bearer " + key.encode())]
+        headers = [(b"host", b"fairhold"), (b"authorization", b"Bearer " + key.encode())]
         if method == "POST":
             body = b'{"party": {"id": "p-%d", "name": "Ann"}, "quota": "a"}' % number
             headers += [(b"idempotency-key", b"k-%d" % number), (b"content-type", b"application/json")]
@@ -173,7 +173,7 @@ async def against_the_framework(url: str, method: str, path: str, status: int) -
     async with service(url) as (ours, key):
         booked = asking(ours, key, "POST", repeat("/v1/pools/event/bookings"), 201)
         await crowd(booked)
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             found = granted(await hf.bookings("event", limit=200))
         theirs = application(without_database, found[0])
         paths = cycle([path.replace("{booking}", it.id) for it in found])

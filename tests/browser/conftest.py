@@ -33,8 +33,8 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    url = f"sqlite:///{tmp_path_factory.mktemp('browser')}/holdfast.db"
-    environment = {"holdfast_holds_per_address_max": "0", "holdfast_rate_per_address": "0"}
+    url = f"sqlite:///{tmp_path_factory.mktemp('browser')}/fairhold.db"
+    environment = {"fairhold_holds_per_address_max": "0", "fairhold_rate_per_address": "0"}
     with serving(url, "--test-clock", **environment) as running:
         yield running
 

@@ -25,9 +25,9 @@ def sam(server: Server) -> Staff:
 @pytest.fixture(scope="module")
 def mute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Client]]:
     """A service that others come to, and that nothing is set up for to send letters."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('mute')}/holdfast.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('mute')}/fairhold.db"
     with (
-        serving(url, "--test-clock", holdfast_base_url="http://seats.example.org") as server,
+        serving(url, "--test-clock", fairhold_base_url="http://seats.example.org") as server,
         server.client(make_key(url)) as admin,
     ):
         make_members(url)

@@ -29,8 +29,8 @@ def idp() -> Iterator[Idp]:
 @pytest.fixture(scope="module")
 def server(idp: Idp, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """At a name, for which browsers have passkeys."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('ways-in')}/holdfast.db"
-    environment = {"holdfast_base_url": "http://localhost:{port}", "holdfast_rate_per_address": "0"}
+    url = f"sqlite:///{tmp_path_factory.mktemp('ways-in')}/fairhold.db"
+    environment = {"fairhold_base_url": "http://localhost:{port}", "fairhold_rate_per_address": "0"}
     with serving(url, "--test-clock", **environment, **settings(idp)) as running:
         running.base = f"http://localhost:{running.port}"
         make_members(url)
@@ -146,7 +146,7 @@ def test_in_with_the_account_of_another_service(
     page.locator("#go").click()
     says(page, "Odottaa sinua")
     assert page.url == f"{server.base}/console/needs?lang=fi"
-    assert [it["name"] for it in page.context.cookies()] == ["holdfast_session"]
+    assert [it["name"] for it in page.context.cookies()] == ["fairhold_session"]
     idp.is_broken = True
     admin.advance(61)
     page.goto("/console/sign-on")

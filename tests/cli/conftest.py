@@ -14,7 +14,7 @@ import pytest
 from typer import testing
 from typer.testing import CliRunner
 
-from holdfast.cli.main import app
+from fairhold.cli.main import app
 
 # Building the tree of commands takes ten times as long as most of them, and it is the same for all.
 testing._get_command = cache(testing._get_command)
@@ -32,7 +32,7 @@ class Cli:
     def __call__(self, *arguments: str, code: int = 0) -> str:
         """What a command says, which must end with this exit code."""
         result = self._runner.invoke(
-            app, arguments, env={"HOLDFAST_DATABASE_URL": self.url}, prog_name="holdfast"
+            app, arguments, env={"FAIRHOLD_DATABASE_URL": self.url}, prog_name="fairhold"
         )
         assert result.exit_code == code, f"{arguments}: {result.output} {result.exception!r}"
         return str(result.output).strip()
@@ -53,13 +53,13 @@ def cli(database_url: str) -> Cli:
 
 
 @pytest.fixture
-def holdfast() -> Command:
+def fairhold() -> Command:
     """The real command, as a process of its own."""
 
     def run(*arguments: str, database: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-        settings = {**os.environ, "HOLDFAST_DATABASE_URL": database, **environment}
+        settings = {**os.environ, "FAIRHOLD_DATABASE_URL": database, **environment}
         return subprocess.run(
-            [sys.executable, "-m", "holdfast", *arguments],
+            [sys.executable, "-m", "fairhold", *arguments],
             env=settings,
             capture_output=True,
             text=True,

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store.queries import load_migrations
-from holdfast.store.sqlite.backup import restore
+from fairhold import Fairhold, granted
+from fairhold.store.queries import load_migrations
+from fairhold.store.sqlite.backup import restore
 from testbed.postgres import find_binaries, fresh_database
 from tests.cli.conftest import Cli
 from tests.database import sqlite_file
@@ -59,7 +59,7 @@ def test_what_was_backed_up_comes_back_and_what_was_there_is_kept(cli: Cli, copy
 
 
 @asynccontextmanager
-async def booking_all_the_while(hf: Holdfast, pool: str) -> AsyncIterator[list[str]]:
+async def booking_all_the_while(hf: Fairhold, pool: str) -> AsyncIterator[list[str]]:
     """People book until the end, and many have done so before; the parties that were answered so far."""
     answered: list[str] = []
     done = asyncio.Event()
@@ -79,7 +79,7 @@ async def booking_all_the_while(hf: Holdfast, pool: str) -> AsyncIterator[list[s
 
 async def test_a_copy_that_is_made_while_people_book_is_of_one_moment(cli: Cli, copy: Path) -> None:
     """Every party that the copy knows was answered or under way, and all promises hold in it."""
-    async with Holdfast.open(cli.url) as hf:
+    async with Fairhold.open(cli.url) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 10**6}))
         async with booking_all_the_while(hf, "gig") as answered:
             before = len(answered)
@@ -101,7 +101,7 @@ def test_nothing_is_overwritten_or_taken_from_under_a_running_service(cli: Cli, 
     cli("backup", str(copy))
 
     async def while_open() -> None:
-        async with Holdfast.open(cli.url):
+        async with Fairhold.open(cli.url):
             await asyncio.to_thread(cli, "restore", str(copy), "--replace", code=3)
 
     asyncio.run(while_open())
@@ -250,7 +250,7 @@ def test_a_backup_of_an_earlier_version_can_be_made_before_the_upgrade(
     cli: Cli, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr("holdfast.store.sqlite.store.load_migrations", lambda of: load_migrations(of)[:1])
+        earlier.setattr("fairhold.store.sqlite.store.load_migrations", lambda of: load_migrations(of)[:1])
         cli("migrate")
     said = cli("backup", str(copy))
     assert "of an earlier version" in said
@@ -263,7 +263,7 @@ async def test_postgres_comes_back_by_its_own_tools(
     """As the guide says: pg_dump while people book, pg_restore into an empty database, verify."""
     tools = find_binaries()
     dump = [tools / "pg_dump", "--format=custom", f"--file={copy}", postgres_url]
-    async with Holdfast.open(postgres_url) as hf:
+    async with Fairhold.open(postgres_url) as hf:
         granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
         ann = granted(await hf.book("yoga", "Ann"))
         async with booking_all_the_while(hf, "yoga") as answered:
@@ -277,6 +277,6 @@ async def test_postgres_comes_back_by_its_own_tools(
         report = await verified(other)
         assert report.whole
         assert 1 + before <= report.bookings <= 1 + during + CALLERS
-        async with Holdfast.open(other) as hf:
+        async with Fairhold.open(other) as hf:
             assert granted(await hf.booking(ann.edit_token or "")).id == ann.id
     assert "pg_dump" in Cli(postgres_url)("backup", str(copy), code=2)

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.clock import SystemClock
+from fairhold.clock import SystemClock
 from tests.cli.conftest import Cli, Command
 from tests.database import ask
 
 
 def test_a_stranger_makes_a_pool_and_books_with_the_real_command(
-    holdfast: Command, database_url: str
+    fairhold: Command, database_url: str
 ) -> None:
-    made = holdfast("pool", "create", "yoga", "--preset", "checkout", "--size", "3", database=database_url)
+    made = fairhold("pool", "create", "yoga", "--preset", "checkout", "--size", "3", database=database_url)
     assert (made.returncode, made.stdout, made.stderr) == (0, "Made yoga: 3 seats.\n", "")
-    held = holdfast("book", "yoga", "ann", "--name", "Ann", database=database_url)
+    held = fairhold("book", "yoga", "ann", "--name", "Ann", database=database_url)
     pattern = r"Held for Ann until (?:\w{3} )?\d\d:\d\d UTC \(1[45] min left\)\. Reference [A-Z0-9]{6}\n"
     assert re.fullmatch(pattern, held.stdout), held.stdout
-    refused = holdfast("book", "yoga", "bea", "-n", "10", database=database_url)
+    refused = fairhold("book", "yoga", "bea", "-n", "10", database=database_url)
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert refused.stderr == (

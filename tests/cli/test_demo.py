@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.demo import NAMES
-from holdfast.cli.words import width_of
+from fairhold.cli.demo import NAMES
+from fairhold.cli.words import width_of
 from tests.cli.conftest import Command
 from tests.patience import PATIENCE_S, wait_until
 
 
-def test_all_stories_are_told_and_every_promise_holds(holdfast: Command, tmp_path: Path) -> None:
-    result = holdfast("demo", "--stories", TMPDIR=str(tmp_path))
+def test_all_stories_are_told_and_every_promise_holds(fairhold: Command, tmp_path: Path) -> None:
+    result = fairhold("demo", "--stories", TMPDIR=str(tmp_path))
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert [name for name in NAMES if any(name in line for line in lines)] == list(NAMES)
@@ -44,16 +44,16 @@ def test_all_stories_are_told_and_every_promise_holds(holdfast: Command, tmp_pat
         ("last_minute", ["passing over Dan (wants something else)", "5 pm goes back to staff: 3 offered"]),
     ],
 )
-def test_a_story_tells_what_its_document_promises(holdfast: Command, story: str, facts: list[str]) -> None:
-    result = holdfast("demo", "--story", story)
+def test_a_story_tells_what_its_document_promises(fairhold: Command, story: str, facts: list[str]) -> None:
+    result = fairhold("demo", "--story", story)
     assert result.returncode == 0
     told = " ".join(result.stdout.split())
     assert [fact for fact in facts if fact not in told] == []
     assert "Why?" in told
 
 
-def test_the_log_of_a_story_comes_as_json(holdfast: Command) -> None:
-    found = json.loads(holdfast("demo", "--story", "last_minute", "--json").stdout)
+def test_the_log_of_a_story_comes_as_json(fairhold: Command) -> None:
+    found = json.loads(fairhold("demo", "--story", "last_minute", "--json").stdout)
     [story] = found["stories"]
     assert story["story"] == "last_minute"
     assert story["whole"] is True
@@ -62,7 +62,7 @@ def test_the_log_of_a_story_comes_as_json(holdfast: Command) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is not a signal there")
 def test_stories_that_are_stopped_leave_nothing_behind(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "holdfast", "demo", "--stories"]
+    words = [sys.executable, "-m", "fairhold", "demo", "--stories"]
     # Where the tests run in the background Ctrl-C is ignored, and a process would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(

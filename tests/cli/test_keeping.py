@@ -44,7 +44,7 @@ def test_people_are_brought_in_and_handed_out(cli: Cli, people: str, tmp_path: P
 
 def test_a_file_can_be_piped_in_and_a_wrong_one_gets_a_clear_line(cli: Cli, tmp_path: Path) -> None:
     cli("pool", "create", "yoga", "--size", "9")
-    command = [sys.executable, "-m", "holdfast", "import", "yoga", "-", "--database", cli.url]
+    command = [sys.executable, "-m", "fairhold", "import", "yoga", "-", "--database", cli.url]
     piped = subprocess.run(command, input=CSV, capture_output=True, text=True, timeout=60)
     assert piped.stdout.endswith("4 rows: 3 held; 1 refused.\n")
     latin = tmp_path / "latin.csv"
@@ -61,11 +61,11 @@ def test_a_person_is_handed_out_and_forgotten(cli: Cli) -> None:
     cli("pool", "create", "yoga", "--preset", "class_waitlist", "--size", "1")
     cli("book", "yoga", "ann", "--name", "Ann", "--email", "ann@example.org")
     assert json.loads(cli("person", "export", "ann"))["bookings"][0]["booking"]["party"]["name"] == "Ann"
-    assert "holdfast bookings POOL shows who has booked" in cli("person", "export", "zed", code=1)
+    assert "fairhold bookings POOL shows who has booked" in cli("person", "export", "zed", code=1)
     assert "say --yes" in cli("person", "erase", "ann", code=2)
     refused = cli("person", "erase", "ann", "--yes", code=1).splitlines()
     assert re.search(r"cancel them first: Ann \([A-Z0-9]{6}\)\.$", refused[0])
-    assert refused[1] == "  holdfast person erase ann --cancel cancels them first."
+    assert refused[1] == "  fairhold person erase ann --cancel cancels them first."
     told = cli("person", "erase", "ann", "--cancel", "--dry-run")
     assert told.startswith("Would forget the person of 1 booking in 1 pool; 1 log entry redacted")
     done = cli("person", "erase", "ann", "--cancel", "--yes", "--staff", "Olga")
@@ -95,8 +95,8 @@ def test_pruning_says_what_it_does(cli: Cli) -> None:
     assert "'soon' is no length" in cli("prune", "--older-than", "soon", code=2)
 
 
-def test_forgetting_asks_back_only_where_somebody_can_answer(holdfast: Command, sqlite_url: str) -> None:
-    holdfast("pool", "create", "yoga", "--size", "1", database=sqlite_url)
-    said = holdfast("person", "erase", "ann", database=sqlite_url)
+def test_forgetting_asks_back_only_where_somebody_can_answer(fairhold: Command, sqlite_url: str) -> None:
+    fairhold("pool", "create", "yoga", "--size", "1", database=sqlite_url)
+    said = fairhold("person", "erase", "ann", database=sqlite_url)
     assert (said.returncode, said.stdout) == (2, "")
     assert "look first with --dry-run" in said.stderr

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 import typer.main
 
-from holdfast.cli.hints import next_step
-from holdfast.cli.main import app, main
-from holdfast.cli.menu import SECTIONS
-from holdfast.core.refusals import CODES, Refusal
+from fairhold.cli.hints import next_step
+from fairhold.cli.main import app, main
+from fairhold.cli.menu import SECTIONS
+from fairhold.core.refusals import CODES, Refusal
 from tests.cli.conftest import Cli, Command
 from tests.patience import PATIENCE_S
 
 
 def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
     """The one line on stderr that a wrong command gets."""
-    monkeypatch.setattr(sys, "argv", ["holdfast", *arguments])
+    monkeypatch.setattr(sys, "argv", ["fairhold", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr()
@@ -37,8 +37,8 @@ def complaint(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("nope", "holdfast: No such command 'nope' (see: holdfast --help)"),
-        ("book", "holdfast book: Missing argument 'POOL' (see: holdfast book --help)"),
+        ("nope", "fairhold: No such command 'nope' (see: fairhold --help)"),
+        ("book", "fairhold book: Missing argument 'POOL' (see: fairhold book --help)"),
         ("book yoga ann -n 0", "'--quantity' / '-n'"),
         ("stats --bogus", "No such option: --bogus"),
         ("pool create yoga", "A pool needs a --size, a --quota or --units"),
@@ -83,15 +83,15 @@ def test_json_without_an_end_gets_one_clear_line_too(
 
 
 @pytest.mark.parametrize("command", ["stats", "migrate", "verify", "release-expired"])
-def test_a_database_that_is_not_there_gets_one_clear_line(holdfast: Command, command: str) -> None:
-    result = holdfast(command, "--database", "postgresql://127.0.0.1:1/nowhere")
+def test_a_database_that_is_not_there_gets_one_clear_line(fairhold: Command, command: str) -> None:
+    result = fairhold(command, "--database", "postgresql://127.0.0.1:1/nowhere")
     assert (result.returncode, result.stdout) == (3, "")
-    assert result.stderr.startswith("holdfast: PostgreSQL cannot be reached: ")
+    assert result.stderr.startswith("fairhold: PostgreSQL cannot be reached: ")
     assert result.stderr.count("\n") == 1
 
 
-def test_looking_does_not_make_a_database(holdfast: Command, tmp_path: Any) -> None:
-    result = holdfast("stats", database=f"sqlite:///{tmp_path}/typo.db")
+def test_looking_does_not_make_a_database(fairhold: Command, tmp_path: Any) -> None:
+    result = fairhold("stats", database=f"sqlite:///{tmp_path}/typo.db")
     assert result.returncode == 3
     assert "there is no database" in result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -99,15 +99,15 @@ def test_looking_does_not_make_a_database(holdfast: Command, tmp_path: Any) -> N
 
 def test_a_postgres_without_our_schema_says_what_to_do(postgres_url: str) -> None:
     said = Cli(postgres_url)("stats", code=3)
-    assert "run: holdfast migrate" in said
+    assert "run: fairhold migrate" in said
 
 
 def test_options_for_all_can_be_said_before_the_command_too(
-    holdfast: Command, tmp_path: Any, sqlite_url: str
+    fairhold: Command, tmp_path: Any, sqlite_url: str
 ) -> None:
     """Whatever is said last, or nearest to the command, counts; and more than what the environment says."""
     there = ("--database", sqlite_url)
-    assert holdfast("pool", "create", "yoga", "--size", "1", *there).returncode == 0
+    assert fairhold("pool", "create", "yoga", "--size", "1", *there).returncode == 0
     ways = (
         ("--json", *there, "pool", "list"),
         (*there, "pool", "--json", "list"),
@@ -115,11 +115,11 @@ def test_options_for_all_can_be_said_before_the_command_too(
         ("pool", "list", *there, "--json"),
         ("--database", f"sqlite:///{tmp_path}/other.db", "pool", "list", *there, "--json"),
     )
-    answers = [holdfast(*words, database=f"sqlite:///{tmp_path}/nowhere.db") for words in ways]
+    answers = [fairhold(*words, database=f"sqlite:///{tmp_path}/nowhere.db") for words in ways]
     assert {(answer.returncode, answer.stderr) for answer in answers} == {(0, "")}
     assert len({answer.stdout for answer in answers}) == 1
     assert json.loads(answers[0].stdout)[0]["key"] == "yoga"
-    units = holdfast(*there, "pool", "units", "--json", "list", "yoga")
+    units = fairhold(*there, "pool", "units", "--json", "list", "yoga")
     assert units.stdout == "[]\n"
 
 
@@ -137,9 +137,9 @@ def test_no_group_is_left_out() -> None:
     assert all({"database", "as_json"} <= {param.name for param in it.params} for it in groups)
 
 
-def test_a_database_that_is_not_there_says_how_to_make_it(holdfast: Command, tmp_path: Any) -> None:
-    said = holdfast("--database", f"sqlite:///{tmp_path}/none.db", "pool", "list").stderr
-    assert "holdfast pool create makes it with its first pool" in said
+def test_a_database_that_is_not_there_says_how_to_make_it(fairhold: Command, tmp_path: Any) -> None:
+    said = fairhold("--database", f"sqlite:///{tmp_path}/none.db", "pool", "list").stderr
+    assert "fairhold pool create makes it with its first pool" in said
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
@@ -154,15 +154,15 @@ def test_every_refusal_has_a_next_step(code: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "step"),
     [
-        ("pool show nope", "holdfast pool list shows the pools there are."),
-        ("booking nope", "holdfast bookings POOL shows a pool's bookings"),
-        ("book yoga ann", "Confirm or cancel that one first: holdfast confirm {ann}, holdfast cancel {ann}."),
-        ("book yoga bea --quota x", "holdfast pool show yoga shows the quotas there are."),
+        ("pool show nope", "fairhold pool list shows the pools there are."),
+        ("booking nope", "fairhold bookings POOL shows a pool's bookings"),
+        ("book yoga ann", "Confirm or cancel that one first: fairhold confirm {ann}, fairhold cancel {ann}."),
+        ("book yoga bea --quota x", "fairhold pool show yoga shows the quotas there are."),
         ("book yoga bea -n 5", "Ask for fewer seats, or wait in line: --if-full wait."),
         ("pool change yoga --size 0", "Say --allow-demotion to do it all the same"),
-        ("pool change yoga --policy nope=1", "holdfast pool show yoga --json shows every field of a policy."),
-        ("bookings yoga --state nope", "holdfast bookings --help shows what can be said."),
-        ("claim {ann}", "holdfast booking {ann} shows how it stands, holdfast explain {ann} why."),
+        ("pool change yoga --policy nope=1", "fairhold pool show yoga --json shows every field of a policy."),
+        ("bookings yoga --state nope", "fairhold bookings --help shows what can be said."),
+        ("claim {ann}", "fairhold booking {ann} shows how it stands, fairhold explain {ann} why."),
     ],
 )
 def test_a_refusal_says_what_to_do_next(cli: Cli, arguments: str, step: str) -> None:
@@ -174,26 +174,26 @@ def test_a_refusal_says_what_to_do_next(cli: Cli, arguments: str, step: str) -> 
     assert said[1].startswith(f"  {step.format(ann=ann)}")
 
 
-def test_help_lists_every_command_under_a_heading(holdfast: Command) -> None:
-    said = holdfast("--help").stdout
+def test_help_lists_every_command_under_a_heading(fairhold: Command) -> None:
+    said = fairhold("--help").stdout
     listed = {name for names in SECTIONS.values() for name in names}
     assert {path.split()[1] for path in COMMANDS} <= listed, "a new command needs a heading"
     assert "Commands:" not in said
     assert "Exit codes:" in said
 
 
-def test_version_and_help_need_no_database(holdfast: Command) -> None:
-    assert holdfast("--version").stdout == "holdfast 0.1.0\n"
-    assert holdfast("--help").stdout == holdfast("-h").stdout == holdfast().stdout
+def test_version_and_help_need_no_database(fairhold: Command) -> None:
+    assert fairhold("--version").stdout == "fairhold 0.1.0\n"
+    assert fairhold("--help").stdout == fairhold("-h").stdout == fairhold().stdout
 
 
-def test_help_starts_without_the_library(holdfast: Command) -> None:
+def test_help_starts_without_the_library(fairhold: Command) -> None:
     """What makes starting slow is not even imported."""
-    code = "import sys, holdfast.cli.main; print(*sys.modules)"
+    code = "import sys, fairhold.cli.main; print(*sys.modules)"
     listed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"asyncio", "asyncpg", "msgspec", "sqlite3", "rich", "holdfast.library"} & set(listed)
+    assert not {"asyncio", "asyncpg", "msgspec", "sqlite3", "rich", "fairhold.library"} & set(listed)
 
 
 def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -204,7 +204,7 @@ def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield from commands(child, f"{path} {name}")
 
 
-COMMANDS = dict(commands(typer.main.get_command(app), "holdfast"))
+COMMANDS = dict(commands(typer.main.get_command(app), "fairhold"))
 
 
 @pytest.mark.parametrize("path", COMMANDS)
@@ -216,10 +216,10 @@ def test_every_command_and_option_has_a_sentence_and_an_example(path: str) -> No
     for parameter in command.params:
         assert parameter.help, f"{path} {parameter.name}"
     names = {parameter.name for parameter in command.params}
-    assert {"as_json", "database"} <= names or path in ("holdfast demo", "holdfast serve")
+    assert {"as_json", "database"} <= names or path in ("fairhold demo", "fairhold serve")
 
 
-def test_short_help_is_not_cut_off(holdfast: Command) -> None:
+def test_short_help_is_not_cut_off(fairhold: Command) -> None:
     for words in (
         (),
         ("pool",),
@@ -229,7 +229,7 @@ def test_short_help_is_not_cut_off(holdfast: Command) -> None:
         ("staff-contact",),
         ("staff",),
     ):
-        assert "..." not in holdfast(*words, "--help").stdout.replace("[ARGS]...", "")
+        assert "..." not in fairhold(*words, "--help").stdout.replace("[ARGS]...", "")
 
 
 def test_names_cannot_write_on_somebody_elses_terminal(cli: Cli) -> None:
@@ -243,9 +243,9 @@ def test_names_cannot_write_on_somebody_elses_terminal(cli: Cli) -> None:
     assert "An�[31mn�" in seen[0]
 
 
-def test_there_is_no_colour_in_a_pipe(holdfast: Command, sqlite_url: str) -> None:
-    holdfast("pool", "create", "yoga", "--size", "1", "--preset", "checkout", database=sqlite_url)
-    assert "\x1b" not in holdfast("pool", "show", "yoga", database=sqlite_url).stdout
+def test_there_is_no_colour_in_a_pipe(fairhold: Command, sqlite_url: str) -> None:
+    fairhold("pool", "create", "yoga", "--size", "1", "--preset", "checkout", database=sqlite_url)
+    assert "\x1b" not in fairhold("pool", "show", "yoga", database=sqlite_url).stdout
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal of Unix")
@@ -259,7 +259,7 @@ def test_a_terminal_gets_colour_unless_it_is_not_wanted(
     settings = {**os.environ, "NO_COLOR": no_colour, "TERM": "xterm"}
     words = ["pool", "create", "yoga", "--size", "1", "--preset", "checkout", "--database", sqlite_url]
     subprocess.run(
-        [sys.executable, "-m", "holdfast", *words], stdout=follower, env=settings, check=True, timeout=60
+        [sys.executable, "-m", "fairhold", *words], stdout=follower, env=settings, check=True, timeout=60
     )
     os.close(follower)
     said = os.read(leader, 10_000).decode()
@@ -269,7 +269,7 @@ def test_a_terminal_gets_colour_unless_it_is_not_wanted(
 
 
 def test_whoever_stops_reading_is_not_shouted_at(sqlite_url: str) -> None:
-    words = [sys.executable, "-m", "holdfast", "demo"]
+    words = [sys.executable, "-m", "fairhold", "demo"]
     reader = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert reader.stdout is not None
     assert reader.stderr is not None
@@ -314,9 +314,9 @@ def test_a_database_that_cannot_be_is_said_in_a_line_and_nothing_is_made(
 def test_a_service_with_a_secret_that_can_be_guessed_does_not_start(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_SECRET", "x")
-    served = [sys.executable, "-m", "holdfast", "serve", "--port", "0", "--database", sqlite_url]
+    monkeypatch.setenv("FAIRHOLD_SECRET", "x")
+    served = [sys.executable, "-m", "fairhold", "serve", "--port", "0", "--database", sqlite_url]
     done = subprocess.run(served, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
-    assert "HOLDFAST_SECRET must have at least 16 characters" in done.stderr
+    assert "FAIRHOLD_SECRET must have at least 16 characters" in done.stderr
     assert "ready to serve" not in done.stderr

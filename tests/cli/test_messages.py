@@ -25,8 +25,8 @@ def waiting(cli: Cli) -> None:
 def test_what_is_due_is_sent_and_a_dead_letter_replayed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting(cli)
     with mail_server() as server:
-        monkeypatch.setenv("HOLDFAST_SMTP_URL", server.url)
-        monkeypatch.setenv("HOLDFAST_MAIL_FROM", FROM)
+        monkeypatch.setenv("FAIRHOLD_SMTP_URL", server.url)
+        monkeypatch.setenv("FAIRHOLD_MAIL_FROM", FROM)
         server.answers["olga@example.org"] = "550 5.1.1 no such mailbox"
         assert cli("outbox", "--once") == "1 message tried."
         (dead,) = cli.json("message", "dead")
@@ -61,8 +61,8 @@ def test_a_dead_letter_of_which_nothing_is_kept_is_not_replayed_for_ever(
 ) -> None:
     waiting(cli)
     with mail_server() as server:
-        monkeypatch.setenv("HOLDFAST_SMTP_URL", server.url)
-        monkeypatch.setenv("HOLDFAST_MAIL_FROM", FROM)
+        monkeypatch.setenv("FAIRHOLD_SMTP_URL", server.url)
+        monkeypatch.setenv("FAIRHOLD_MAIL_FROM", FROM)
         server.answers["olga@example.org"] = "550 5.1.1 no such mailbox"
         cli("outbox", "--once")
         cli("person", "erase", "olga", "--cancel", "--yes")
@@ -82,8 +82,8 @@ def test_words_are_shown_and_changed(cli: Cli) -> None:
     assert "refused (invalid): Not known: nmae" in cli(
         "message", "say", "offer", "subject", "{{ nmae }}", code=1
     )
-    assert cli("message", "say", "offer", "subject") == "Back to Holdfast's words."
-    assert cli("message", "say", "offer", "subject") == "These were Holdfast's words already."
+    assert cli("message", "say", "offer", "subject") == "Back to Fairhold's words."
+    assert cli("message", "say", "offer", "subject") == "These were Fairhold's words already."
 
 
 def test_programs_and_staff_are_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +100,9 @@ def test_programs_and_staff_are_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     assert "refused (invalid)" in cli("webhook", "change", webhook["id"], "--kind", "song", code=1)
     inner = ("webhook", "change", webhook["id"], "--url", "https://127.0.0.1/")
     assert "refused (invalid): A webhook goes to a public address" in cli(*inner, code=1)
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     cli(*inner)
-    monkeypatch.delenv("HOLDFAST_WEBHOOKS_TO_PRIVATE")
+    monkeypatch.delenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE")
     assert "failed: the address is not a public one" in cli("webhook", "test", webhook["id"], code=1)
     assert cli.json("webhook", "test", webhook["id"], code=1)["state"] == "failed"
     assert cli("webhook", "deliveries", webhook["id"]) == "Nothing was sent there."
@@ -123,21 +123,21 @@ def test_programs_and_staff_are_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
         ("webhook", "rotate", "nope"),
         ("webhook", "replay", "nope", "p0000000000000-1-0"),
     ):
-        assert cli(*asked, code=1).endswith("holdfast webhook list shows the webhooks there are.")
+        assert cli(*asked, code=1).endswith("fairhold webhook list shows the webhooks there are.")
     for asked in (("message", "replay", "nope"), ("message", "show", "nope")):
         assert cli(*asked, code=1).endswith(
-            "holdfast message list POOL shows a pool's messages, holdfast message dead the dead letters."
+            "fairhold message list POOL shows a pool's messages, fairhold message dead the dead letters."
         )
-    assert cli("key", "revoke", "nope", code=1).endswith("holdfast key list shows the keys there are.")
+    assert cli("key", "revoke", "nope", code=1).endswith("fairhold key list shows the keys there are.")
 
 
 def test_the_outbox_runs_until_it_is_stopped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting(cli)
     with mail_server() as server:
-        monkeypatch.setenv("HOLDFAST_SMTP_URL", server.url)
-        monkeypatch.setenv("HOLDFAST_MAIL_FROM", FROM)
-        monkeypatch.setenv("HOLDFAST_DATABASE_URL", cli.url)
-        running = subprocess.Popen([sys.executable, "-m", "holdfast", "outbox"], cwd=ROOT)
+        monkeypatch.setenv("FAIRHOLD_SMTP_URL", server.url)
+        monkeypatch.setenv("FAIRHOLD_MAIL_FROM", FROM)
+        monkeypatch.setenv("FAIRHOLD_DATABASE_URL", cli.url)
+        running = subprocess.Popen([sys.executable, "-m", "fairhold", "outbox"], cwd=ROOT)
         try:
             wait_until(lambda: server.letters)
             cli.book("yoga", "Ann", "--email", "ann@example.org")

@@ -6,18 +6,18 @@ import asyncio
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.cli.narrate import Narrator
+from fairhold import Fairhold, granted
+from fairhold.cli.narrate import Narrator
 from tests.cli.conftest import Cli
 
-MAIL = "no mail server is set up: HOLDFAST_SMTP_URL"
+MAIL = "no mail server is set up: FAIRHOLD_SMTP_URL"
 
 
 def signed_up(cli: Cli, name: str, **contacts: str) -> str:
     """Sign somebody up at the public page; the reference."""
 
     async def sign_up() -> str:
-        async with Holdfast.open(cli.url, ticker=False) as hf:
+        async with Fairhold.open(cli.url, ticker=False) as hf:
             party = {"id": name.lower(), "name": name, "contacts": contacts}
             return granted(await hf.book("yoga", party, door="page")).reference
 
@@ -49,7 +49,7 @@ def test_a_letter_that_nothing_could_carry_is_not_sent_with_the_reason(cli: Cli,
 def test_staff_are_told_whom_to_call_and_what_to_set(cli: Cli, ann: str) -> None:
     said = cli("needs-you")
     assert "In line, and cannot be told of an offer:" in said
-    assert f"yoga  #1  Ann  {ann}  {MAIL}, HOLDFAST_MAIL_FROM  ann@example.org" in said
+    assert f"yoga  #1  Ann  {ann}  {MAIL}, FAIRHOLD_MAIL_FROM  ann@example.org" in said
     assert cli("needs-you", "yoga") == said
     (listed,) = cli.json("needs-you")["passed_over"]
     assert (listed["reference"], listed["reach"], listed["door"]) == (ann, "no_channel", "page")
@@ -64,7 +64,7 @@ def assert_yours_to_tell(cli: Cli, reference: str) -> None:
     (row,) = [line for line in said.splitlines() if line.startswith("yoga")]
     assert row.startswith(f"yoga  Ann  {reference}  offered until ")
     assert row.endswith("  ann@example.org")
-    assert "Answer for them: holdfast booking BOOKING says how to claim, holdfast decline BOOKING" in said
+    assert "Answer for them: fairhold booking BOOKING says how to claim, fairhold decline BOOKING" in said
     (listed,) = cli.json("needs-you")["to_tell"]
     assert (listed["reference"], listed["state"]) == (reference, "offered")
 
@@ -72,7 +72,7 @@ def assert_yours_to_tell(cli: Cli, reference: str) -> None:
 def test_a_booking_says_how_it_came_and_who_tells_its_party(cli: Cli, ann: str) -> None:
     shown = cli("booking", ann)
     assert "Ann is #1 in line." in shown
-    assert f"Came by the public page. Offers pass them over: {MAIL}, HOLDFAST_MAIL_FROM." in shown
+    assert f"Came by the public page. Offers pass them over: {MAIL}, FAIRHOLD_MAIL_FROM." in shown
     assert "cannot be told" in cli("line", "yoga")
     told = cli("change", ann, "--told-by-staff", "--staff", "Olga")
     assert told.endswith("Came by the public page. You tell them of offers.")
@@ -90,7 +90,7 @@ def test_a_seat_that_staff_offer_is_theirs_to_tell_and_the_next_is_not(cli: Cli,
     cli("offer", ann, "--staff", "Olga")
     assert_yours_to_tell(cli, ann)
     shown = cli("booking", ann)
-    mail = f"{MAIL}, HOLDFAST_MAIL_FROM."
+    mail = f"{MAIL}, FAIRHOLD_MAIL_FROM."
     assert f"You tell them of this offer, later ones pass them over: {mail}" in shown
     assert "you tell them" in cli("bookings", "yoga", "--party", "ann")
     cli("decline", ann)
@@ -107,7 +107,7 @@ def test_who_got_a_place_and_was_not_told_of_it_is_named_with_what_to_do(cli: Cl
     said = cli("needs-you")
     assert "Do not know what became of their booking:" in said
     assert f"Una  {reference}  promoted: held  not sent  {MAIL}" in said
-    assert "Give them more time with: holdfast extend BOOKING" in said
+    assert "Give them more time with: fairhold extend BOOKING" in said
 
 
 def test_details_are_changed_and_the_rest_of_them_stays(cli: Cli, ann: str) -> None:

@@ -28,7 +28,7 @@ def test_members_are_added_listed_changed_and_removed(cli: Cli) -> None:
     assert again != said.splitlines()[-1]
     assert cli("staff", "sign-out", "olga@example.org") == "0 sessions ended."
     assert cli("staff", "remove", "olga@example.org") == "Removed olga@example.org."
-    assert "holdfast staff list shows" in cli("staff", "remove", "olga@example.org", code=1)
+    assert "fairhold staff list shows" in cli("staff", "remove", "olga@example.org", code=1)
     assert cli("staff", "list", "--org", "nowhere") == "nowhere has no members of staff."
 
 
@@ -56,19 +56,19 @@ def test_passkeys_are_listed_and_removed(cli: Cli) -> None:
     assert cli.json("staff", "passkeys", "olga@example.org") == []
 
 
-def holdfast(url: str, *words: str, piped: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "holdfast", *words, "--database", url]
+def fairhold(url: str, *words: str, piped: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fairhold", *words, "--database", url]
     return subprocess.run(command, input=piped, capture_output=True, text=True, timeout=60)
 
 
 async def test_a_password_is_piped_in_and_never_said(database_url: str) -> None:
     words = ("staff", "add", "olga@example.org", "--name", "Olga", "--role", "admin", "--password")
-    weak = holdfast(database_url, *words, piped="short\n")
+    weak = fairhold(database_url, *words, piped="short\n")
     assert (weak.returncode, weak.stderr.split(":")[0]) == (1, "refused (invalid)")
-    common = holdfast(database_url, *words, piped="password123\n")
+    common = fairhold(database_url, *words, piped="password123\n")
     assert (common.returncode, common.stderr.split(":")[0]) == (1, "refused (common_password)")
     assert await ask(database_url, "SELECT count(*) FROM members") == [(0,)]
-    made = holdfast(database_url, *words, piped="correct horse battery\n")
+    made = fairhold(database_url, *words, piped="correct horse battery\n")
     assert made.returncode == 0, made.stderr
     assert (
         made.stdout
@@ -77,5 +77,5 @@ async def test_a_password_is_piped_in_and_never_said(database_url: str) -> None:
     [(before,)] = await ask(database_url, "SELECT password FROM members")
     assert before.startswith("$argon2id$")
     words = ("staff", "invite", "olga@example.org", "--password")
-    assert holdfast(database_url, *words, piped="another long password\n").returncode == 0
+    assert fairhold(database_url, *words, piped="another long password\n").returncode == 0
     assert await ask(database_url, "SELECT password FROM members") != [(before,)]

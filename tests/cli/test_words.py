@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import typer
 
-from holdfast.cli import options
-from holdfast.cli.words import Times, columns, count, hanging, length, listed, price, width_of
-from holdfast.core.model import Price
+from fairhold.cli import options
+from fairhold.cli.words import Times, columns, count, hanging, length, listed, price, width_of
+from fairhold.core.model import Price
 
 NOW = datetime(2026, 3, 7, 14, 0, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ import re
 from html.parser import HTMLParser
 from typing import Any, ClassVar
 
-from holdfast import Holdfast
-from holdfast.accounts.members import Member, Members
-from holdfast.accounts.passwords import Passwords
+from fairhold import Fairhold
+from fairhold.accounts.members import Member, Members
+from fairhold.accounts.passwords import Passwords
 from tests.http.server import Plain
 from tests.own_thread import run_in_own_thread
 
@@ -36,7 +36,7 @@ def make_members(url: str) -> None:
     """Members with passwords, made as the command line makes them."""
 
     async def make() -> None:
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             members, hashing = Members(hf.store, hf.clock, hf.secret), Once()
             for name, role, org in MEMBERS:
                 assert isinstance(await members.add(org, email_of(name), name, role), Member)

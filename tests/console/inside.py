@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 import httpx2 as httpx
 
-from holdfast import Holdfast
-from holdfast.accounts.members import Member, Members
-from holdfast.http.service import Service
-from holdfast.http.settings import Settings
+from fairhold import Fairhold
+from fairhold.accounts.members import Member, Members
+from fairhold.http.service import Service
+from fairhold.http.settings import Settings
 from tests.console.desk import PASSWORD, Once, email_of
 from tests.patience import until
 
@@ -18,7 +18,7 @@ Browser = httpx.AsyncClient
 
 
 @asynccontextmanager
-async def signed_in(url: str) -> AsyncIterator[tuple[Holdfast, Browser]]:
+async def signed_in(url: str) -> AsyncIterator[tuple[Fairhold, Browser]]:
     service = Service(Settings(database=url, test_clock=True))
     async with service.running():
         hf = await until(lambda: service.hf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 from tests.browser import flows
 from tests.browser.flows import new_key, now_of, person
 from tests.http.server import Client
@@ -18,7 +18,7 @@ def signed_up(url: str, pool: str, name: str, **contacts: str) -> str:
     """Sign somebody up as the public page does; the booking's id."""
 
     async def sign_up() -> str:
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             party = {"id": name.lower(), "name": name, "contacts": contacts}
             return granted(await hf.book(pool, party, door="page")).id
 

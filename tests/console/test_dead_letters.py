@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 from tests.console.desk import Forms
 from tests.console.inside import Browser, signed_in
 from tests.database import ask
@@ -16,7 +16,7 @@ ALL = "/console/needs/letters"
 
 
 @pytest.fixture
-async def stage(database_url: str) -> AsyncIterator[tuple[Holdfast, Browser, str]]:
+async def stage(database_url: str) -> AsyncIterator[tuple[Fairhold, Browser, str]]:
     """Two letters to staff that were given up, and one to Ann, who still waits to hear."""
     async with signed_in(database_url) as (hf, browser):
         for key in ("salon", "physio"):
@@ -41,13 +41,13 @@ async def press(browser: Browser, page: str, act: str) -> str:
     return answer.headers["location"]
 
 
-async def states(hf: Holdfast) -> list[tuple[str, bool]]:
+async def states(hf: Fairhold) -> list[tuple[str, bool]]:
     found = [it for key in ("salon", "physio") for it in granted(await hf.messages(key))]
     letters = [granted(await hf.message(it.id)) for it in found if it.kind == "handed_back"]
     return [(it.state, it.dismissed is not None) for it in letters]
 
 
-async def test_all_are_put_away_at_once(stage: tuple[Holdfast, Browser, str]) -> None:
+async def test_all_are_put_away_at_once(stage: tuple[Fairhold, Browser, str]) -> None:
     hf, browser, _ = stage
     page = (await browser.get("/console/needs")).text
     assert "Dismiss all" in plain(page)
@@ -58,7 +58,7 @@ async def test_all_are_put_away_at_once(stage: tuple[Holdfast, Browser, str]) ->
     assert ALL not in after
 
 
-async def test_all_are_sent_again_at_once(stage: tuple[Holdfast, Browser, str]) -> None:
+async def test_all_are_sent_again_at_once(stage: tuple[Fairhold, Browser, str]) -> None:
     hf, browser, _ = stage
     page = (await browser.get("/console/needs")).text
     assert await press(browser, page, "again") == "/console/needs?told=replayed_all"
@@ -67,7 +67,7 @@ async def test_all_are_sent_again_at_once(stage: tuple[Holdfast, Browser, str]) 
     assert await press(browser, page, "again") == "/console/needs?told=replayed_all"
 
 
-async def test_what_died_meanwhile_and_was_not_seen_stays(stage: tuple[Holdfast, Browser, str]) -> None:
+async def test_what_died_meanwhile_and_was_not_seen_stays(stage: tuple[Fairhold, Browser, str]) -> None:
     hf, browser, url = stage
     page = (await browser.get("/console/needs")).text
     granted(await hf.resolve("salon", 1, "again"))
@@ -78,7 +78,7 @@ async def test_what_died_meanwhile_and_was_not_seen_stays(stage: tuple[Holdfast,
     assert sorted(await states(hf)) == [("dead", False), ("dead", True), ("dead", True)]
 
 
-async def test_it_says_nothing_of_all_where_there_is_one(stage: tuple[Holdfast, Browser, str]) -> None:
+async def test_it_says_nothing_of_all_where_there_is_one(stage: tuple[Fairhold, Browser, str]) -> None:
     hf, browser, _ = stage
     (letter, _) = granted(await hf.dead_letters())
     granted(await hf.dismiss(letter.id))

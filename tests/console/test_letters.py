@@ -38,7 +38,7 @@ def test_a_letter_is_found_and_its_links_work(sam: Desk, told: str) -> None:
     words = plain(page)
     assert "None of these was sent." in words
     assert "gone when the service is started again" in words
-    assert "To have letters sent, set HOLDFAST_SMTP_URL and HOLDFAST_MAIL_FROM" in words
+    assert "To have letters sent, set FAIRHOLD_SMTP_URL and FAIRHOLD_MAIL_FROM" in words
     # The newest first: Bea joined the line after Ann had her place.
     assert words.index("bea@example.org") < words.index("ann@example.org")
     assert f"/console/pools/{told}" in page
@@ -92,7 +92,7 @@ def test_a_letter_that_is_not_there_is_not_found(sam: Desk, number: str) -> None
 def test_where_letters_are_sent_there_is_no_drawer(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/mail.db"
     with mail_server() as mail:
-        settings = {"holdfast_smtp_url": mail.url, "holdfast_mail_from": "desk@example.org"}
+        settings = {"fairhold_smtp_url": mail.url, "fairhold_mail_from": "desk@example.org"}
         with serving(url, "--test-clock", **settings) as server, Desk(base_url=server.base) as desk:
             make_members(url)
             assert make_key(url)

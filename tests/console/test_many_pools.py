@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 from tests.console.inside import Browser, signed_in
 from tests.engine.counting import counted
 from tests.pages.visitor import plain
@@ -18,12 +18,12 @@ CHOOSERS = ("/console/numbers?pool=shop", "/console/happened?pool=shop")
 
 
 @pytest.fixture
-async def inside(sqlite_url: str) -> AsyncIterator[tuple[Holdfast, Browser]]:
+async def inside(sqlite_url: str) -> AsyncIterator[tuple[Fairhold, Browser]]:
     async with signed_in(sqlite_url) as found:
         yield found
 
 
-async def make(hf: Holdfast, first: int, behind: int) -> None:
+async def make(hf: Fairhold, first: int, behind: int) -> None:
     """Classes, one after another; every tenth has units."""
     for n in range(first, behind):
         await hf.advance(seconds=1)
@@ -45,7 +45,7 @@ def options(page: str) -> list[str]:
 
 
 async def test_of_very_many_pools_those_with_news_come_first_and_none_is_lost(
-    inside: tuple[Holdfast, Browser],
+    inside: tuple[Fairhold, Browser],
 ) -> None:
     hf, browser = inside
     await make(hf, 0, MANY)
@@ -83,7 +83,7 @@ async def test_of_very_many_pools_those_with_news_come_first_and_none_is_lost(
     assert "class-1*" in options(await look(browser, "/console/numbers"))
 
 
-async def test_a_page_asks_no_more_however_many_pools_there_are(inside: tuple[Holdfast, Browser]) -> None:
+async def test_a_page_asks_no_more_however_many_pools_there_are(inside: tuple[Fairhold, Browser]) -> None:
     hf, browser = inside
     costs: dict[int, dict[str, Counter[str]]] = {}
     await make(hf, 0, 1)

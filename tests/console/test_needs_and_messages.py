@@ -152,7 +152,7 @@ def unreachable(tmp_path: Path) -> Iterator[tuple[Server, Client, Desk]]:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
         url = f"sqlite:///{tmp_path}/mail.db"
-        mail = {"holdfast_smtp_url": f"smtp://127.0.0.1:{port}", "holdfast_mail_from": "desk@example.org"}
+        mail = {"fairhold_smtp_url": f"smtp://127.0.0.1:{port}", "fairhold_mail_from": "desk@example.org"}
         with serving(url, "--test-clock", **mail) as server, server.client(make_key(url)) as admin:
             make_members(url)
             with Desk(base_url=server.base) as desk:

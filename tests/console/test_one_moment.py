@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from holdfast import Holdfast
+from fairhold import Fairhold
 from tests.console.inside import Browser, signed_in
 from tests.engine.meanwhile import Meanwhile, Read
 
 
 @pytest.fixture
-async def inside(sqlite_url: str) -> AsyncIterator[tuple[Holdfast, Browser]]:
+async def inside(sqlite_url: str) -> AsyncIterator[tuple[Fairhold, Browser]]:
     async with signed_in(sqlite_url) as found:
         yield found
 
@@ -25,7 +25,7 @@ def seen_of(page: str) -> str:
 
 
 async def test_no_page_shows_the_old_and_takes_it_for_the_new(
-    inside: tuple[Holdfast, Browser], monkeypatch: pytest.MonkeyPatch
+    inside: tuple[Fairhold, Browser], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hf, browser = inside
     meanwhile = Meanwhile(hf)

@@ -22,7 +22,7 @@ IN = "/console/sign-in/passkey"
 @pytest.fixture(scope="module")
 def server(module_url: str) -> Iterator[Server]:
     """At a name, for which browsers have passkeys."""
-    with serving(module_url, "--test-clock", holdfast_base_url="http://localhost:{port}") as running:
+    with serving(module_url, "--test-clock", fairhold_base_url="http://localhost:{port}") as running:
         yield running
 
 
@@ -157,7 +157,7 @@ def test_challenges_are_not_handed_out_without_end(server: Server, stranger: Des
 
 
 def test_where_browsers_have_no_passkeys_there_is_no_button(tmp_path_factory: Any) -> None:
-    url = f"sqlite:///{tmp_path_factory.mktemp('number')}/holdfast.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('number')}/fairhold.db"
     with serving(url) as server, Desk(base_url=server.base) as desk:
         make_members(url)
         page = desk.look("/console/sign-in")

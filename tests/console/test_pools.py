@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from holdfast.core.policy import PRESETS
-from holdfast.policy_document import as_document
+from fairhold.core.policy import PRESETS
+from fairhold.policy_document import as_document
 from tests.console.desk import Desk, Forms
 from tests.console.stage import gala, salon, yoga
 from tests.http.server import Client

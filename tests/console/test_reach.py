@@ -52,7 +52,7 @@ def placed(url: str, **settings: str) -> Iterator[Place]:
 @pytest.fixture
 def mute(tmp_path: Path) -> Iterator[Place]:
     """A service that others come to, and that nothing is set up for to send letters."""
-    yield from placed(f"sqlite:///{tmp_path}/mute.db", holdfast_base_url="http://seats.example.org")
+    yield from placed(f"sqlite:///{tmp_path}/mute.db", fairhold_base_url="http://seats.example.org")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def broken(tmp_path: Path) -> Iterator[Place]:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         mail = f"smtp://127.0.0.1:{closed.getsockname()[1]}"
-        settings = {"holdfast_smtp_url": mail, "holdfast_mail_from": "desk@example.org"}
+        settings = {"fairhold_smtp_url": mail, "fairhold_mail_from": "desk@example.org"}
         yield from placed(f"sqlite:///{tmp_path}/broken.db", **settings)
 
 
@@ -71,7 +71,7 @@ def test_where_nothing_can_send_every_page_says_what_to_set(mute: Place) -> None
     for path in ("/console/pools", NEEDS, "/console/settings", "/console/numbers", f"/console/pools/{pool}"):
         words = plain(mute.desk.look(path))
         assert CANNOT in words, path
-        assert "Set HOLDFAST_SMTP_URL and HOLDFAST_MAIL_FROM" in words, path
+        assert "Set FAIRHOLD_SMTP_URL and FAIRHOLD_MAIL_FROM" in words, path
     assert "All is well" not in mute.needs()
     assert mute.desk.get("/console/letters").status_code == 404
     assert "/console/letters" not in mute.desk.look("/console/pools")
@@ -92,7 +92,7 @@ def test_who_is_passed_over_needs_you_with_what_to_set(mute: Place) -> None:
     assert mute.booking(ann)["reach"] == "no_channel"
     words = mute.needs()
     assert "In line, and cannot be told of an offer" in words
-    assert "No mail server is set up: set HOLDFAST_SMTP_URL and HOLDFAST_MAIL_FROM." in words
+    assert "No mail server is set up: set FAIRHOLD_SMTP_URL and FAIRHOLD_MAIL_FROM." in words
     assert "#1 · 1 place · ann@example.org" in words
     assert 'data-part="needs-count" hidden' in before
     assert 'data-part="needs-count" hidden' not in mute.desk.look("/console/pools")
@@ -128,7 +128,7 @@ def test_a_seat_is_offered_and_staff_are_asked_to_tell_them(mute: Place) -> None
     assert "they are told" not in words
     assert mute.booking(ann)["state"] == "offered"
     assert_yours_to_tell(mute, ann)
-    assert "No mail server is set up: set HOLDFAST_SMTP_URL" in mute.needs()
+    assert "No mail server is set up: set FAIRHOLD_SMTP_URL" in mute.needs()
     assert "you tell them" in plain(mute.desk.look(f"/console/pools/{mute.booking(ann)['pool']}"))
 
 
@@ -200,7 +200,7 @@ def test_a_letter_that_nothing_could_carry_is_not_sent_with_the_reason(mute: Pla
     page = mute.desk.look(f"/console/pools/{pool}/messages")
     words = plain(page)
     assert "Offer" in words
-    assert "Not sent no mail server is set up (HOLDFAST_SMTP_URL)" in words
+    assert "Not sent no mail server is set up (FAIRHOLD_SMTP_URL)" in words
     assert ">Sent<" not in page
     # Nor were staff: nobody of them has said where.
     assert "Not sent nobody of staff has said where to be told (Settings, Contacts and web sites)" in words
@@ -215,7 +215,7 @@ def test_who_was_given_a_place_and_does_not_know_it_needs_you(mute: Place) -> No
     words = mute.needs()
     assert "People who could not be reached" in words
     assert "They do not know what became of their booking." in words
-    assert "Got a place Not sent ann@example.org · no mail server is set up (HOLDFAST_SMTP_URL)" in words
+    assert "Got a place Not sent ann@example.org · no mail server is set up (FAIRHOLD_SMTP_URL)" in words
     (away,) = [it for it in mute.desk.actions(NEEDS) if it.endswith("/dismiss")]
     mute.desk.press(NEEDS, away)
     assert "Besides that, nothing needs you." in mute.needs()
@@ -240,7 +240,7 @@ def test_every_reason_has_its_words(broken: Place) -> None:
     people = {
         "no_contact": ("Ann", {}, "There is no address to send an offer to."),
         "dead_contact": ("Bea", {"email": "bea at nowhere"}, "The address does not take mail"),
-        "no_channel": ("Cyd", {"phone": "+358401234567"}, "No text service is set up: set HOLDFAST_SMS_URL"),
+        "no_channel": ("Cyd", {"phone": "+358401234567"}, "No text service is set up: set FAIRHOLD_SMS_URL"),
         "channel_down": (
             "Dee",
             {"email": "dee@example.org"},

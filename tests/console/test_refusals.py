@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.console import uploads
-from holdfast.console.wording import environment
-from holdfast.core.refusals import CODES, Refusal
-from holdfast.http.problems import Problem
-from holdfast.messages.languages import LANGUAGES
+from fairhold.console import uploads
+from fairhold.console.wording import environment
+from fairhold.core.refusals import CODES, Refusal
+from fairhold.http.problems import Problem
+from fairhold.messages.languages import LANGUAGES
 from tests.console.desk import Desk, Forms
 from tests.console.stage import gala, yoga
 from tests.http.server import Client

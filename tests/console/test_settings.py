@@ -146,7 +146,7 @@ def test_a_webhook_has_a_secret_deliveries_and_a_second_chance(tmp_path: Path) -
     url = f"sqlite:///{tmp_path}/hooks.db"
     key = make_key(url)
     with (
-        serving(url, "--test-clock", holdfast_webhooks_to_private="1") as server,
+        serving(url, "--test-clock", fairhold_webhooks_to_private="1") as server,
         server.client(key) as admin,
         Desk(base_url=server.base) as olga,
         listening() as program,

@@ -22,7 +22,7 @@ OUT = "/console/sign-on"
 def settings(idp: Idp, **more: str) -> dict[str, str]:
     said = {"issuer": idp.base, "client_id": CLIENT, "client_secret": SECRET, "to_private": "yes"}
     said["button"] = "Mill accounts"
-    return {f"holdfast_oidc_{name}": value for name, value in {**said, **more}.items()}
+    return {f"fairhold_oidc_{name}": value for name, value in {**said, **more}.items()}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def provider() -> Iterator[Idp]:
 
 @pytest.fixture(scope="module")
 def server(provider: Idp, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    url = f"sqlite:///{tmp_path_factory.mktemp('sign-on')}/holdfast.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('sign-on')}/fairhold.db"
     with serving(url, "--test-clock", **settings(provider)) as running:
         make_members(url)
         yield running
@@ -157,7 +157,7 @@ def test_only_the_browser_that_set_out_comes_back(desk: Desk, idp: Idp, server: 
     desk.look(there.replace(f"iss={idp.base.replace(':', '%3A').replace('/', '%2F')}", "iss=x"), expect=403)
     assert desk.get(there).status_code == 303
     # The same once more: the trip is over.
-    desk.cookies.delete("holdfast_session")
+    desk.cookies.delete("fairhold_session")
     desk.look(there, expect=400)
 
 
@@ -268,7 +268,7 @@ def test_who_is_new_becomes_a_member_where_that_was_allowed(
     provider: Idp, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """With the role that the operator chose, in the org that they chose; and an admin makes admins."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('new')}/holdfast.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('new')}/fairhold.db"
     more = settings(provider, new_members="staff", org="theirs", button="", trust_email="yes")
     with serving(url, "--test-clock", **more) as server, Desk(base_url=server.base) as desk:
         make_members(url)
@@ -296,9 +296,9 @@ def test_who_is_new_becomes_a_member_where_that_was_allowed(
 
 
 def test_settings_that_cannot_be_used_are_said_at_once(provider: Idp) -> None:
-    from holdfast.accounts.oidc import provider_of
-    from holdfast.errors import SettingsWrong
-    from holdfast.http.settings import Settings
+    from fairhold.accounts.oidc import provider_of
+    from fairhold.errors import SettingsWrong
+    from fairhold.http.settings import Settings
 
     good = {"database": "sqlite:///x.db", "oidc_issuer": "https://id.example.org", "oidc_client_id": "x"}
     assert provider_of(Settings(database="x")) is None
@@ -311,7 +311,7 @@ def test_settings_that_cannot_be_used_are_said_at_once(provider: Idp) -> None:
         "oidc_issuer=x",
     ]
     for name, _, value in (it.partition("=") for it in bad):
-        with pytest.raises(SettingsWrong, match="HOLDFAST_OIDC"):
+        with pytest.raises(SettingsWrong, match="FAIRHOLD_OIDC"):
             provider_of(Settings(**{**good, name: value}))  # type: ignore[arg-type]
     assert "hush" not in repr(Settings(database="x", oidc_client_secret="hush"))
 
@@ -320,7 +320,7 @@ def test_an_inner_address_is_asked_only_where_that_was_allowed(provider: Idp) ->
     """What a provider names may not lead inside."""
     import asyncio
 
-    from holdfast.accounts.provider import Provided, ProviderDown
+    from fairhold.accounts.provider import Provided, ProviderDown
 
     async def asked(to_private: bool) -> Any:
         return await Provided(provider.base, to_private=to_private).get(f"{provider.base}/keys", {})

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from holdfast.core import policy as policies
-from holdfast.core.model import Party, Pool, Price, Quota, Wants
-from holdfast.core.policy import Policy
+from fairhold.core import policy as policies
+from fairhold.core.model import Party, Pool, Price, Quota, Wants
+from fairhold.core.policy import Policy
 from tests.core.history import HOUR, MINUTE, START
 
 WINDOW = {"side": "window"}

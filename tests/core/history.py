@@ -11,16 +11,16 @@ from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, settings
 
-from holdfast.core import commands as c
-from holdfast.core import events as e
-from holdfast.core import line
-from holdfast.core.decide import decide
-from holdfast.core.evolve import evolve
-from holdfast.core.model import GOING_ON, IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
-from holdfast.core.refusals import Refusal
-from holdfast.core.view import View
-from holdfast.core.work import Decision, Entry
-from holdfast.verify import fairness, promises
+from fairhold.core import commands as c
+from fairhold.core import events as e
+from fairhold.core import line
+from fairhold.core.decide import decide
+from fairhold.core.evolve import evolve
+from fairhold.core.model import GOING_ON, IN_PLAY, OFFERED, WAITING, Booking, Instant, Party, Pool
+from fairhold.core.refusals import Refusal
+from fairhold.core.view import View
+from fairhold.core.work import Decision, Entry
+from fairhold.verify import fairness, promises
 
 START: Final[Instant] = 1_800_000_000_000
 SECOND: Final = 1_000

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import book, evolve, fill, line, obey, pools, put_back, room, search
-from holdfast.core import commands as c
-from holdfast.core import decide as door
-from holdfast.core import policy as policies
-from holdfast.core.model import Pool, Quota, Tally, Wants
-from holdfast.core.policy import Policy
-from holdfast.core.view import View
-from holdfast.core.work import Work
-from holdfast.verify import fairness, promises
+from fairhold.core import book, evolve, fill, line, obey, pools, put_back, room, search
+from fairhold.core import commands as c
+from fairhold.core import decide as door
+from fairhold.core import policy as policies
+from fairhold.core.model import Pool, Quota, Tally, Wants
+from fairhold.core.policy import Policy
+from fairhold.core.view import View
+from fairhold.core.work import Work
+from fairhold.verify import fairness, promises
 from tests.core.history import HOUR, HUNT, MINUTE, START, History
 from tests.core.test_promises import Histories
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait

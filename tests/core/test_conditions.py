@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import inputs
-from holdfast.core import commands as c
-from holdfast.core.conditions import DEPTH_MAX, SIZE_MAX, matches, problem
-from holdfast.core.model import Wants
-from holdfast.core.refusals import Refusal
+from fairhold import inputs
+from fairhold.core import commands as c
+from fairhold.core.conditions import DEPTH_MAX, SIZE_MAX, matches, problem
+from fairhold.core.model import Wants
+from fairhold.core.refusals import Refusal
 from tests.core.world import ANN, two_units
 
 ABOUT = {

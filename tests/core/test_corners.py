@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.core import commands as c
-from holdfast.core import events as e
-from holdfast.core.model import CLOSED, CONFIRMED, HELD, OFFERED, WAITING, Party, Quota, Wants
-from holdfast.core.policy import PRESETS
-from holdfast.core.refusals import Refusal
+from fairhold.core import commands as c
+from fairhold.core import events as e
+from fairhold.core.model import CLOSED, CONFIRMED, HELD, OFFERED, WAITING, Party, Quota, Wants
+from fairhold.core.policy import PRESETS
+from fairhold.core.refusals import Refusal
 from tests.core.history import MINUTE, START
 from tests.core.world import ANN, BEA, CYD, DAN, World, one_seat, two_units, wait
 

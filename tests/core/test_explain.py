@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from holdfast.core.commands import Command
-from holdfast.core.events import KINDS
-from holdfast.explain import _TELL, Logged, Step, explain, span
-from holdfast.testing import CoreWorld, Outcome, play, read
+from fairhold.core.commands import Command
+from fairhold.core.events import KINDS
+from fairhold.explain import _TELL, Logged, Step, explain, span
+from fairhold.testing import CoreWorld, Outcome, play, read
 
 
 class Recorded(CoreWorld):

@@ -6,16 +6,16 @@ import random
 
 import pytest
 
-from holdfast.core import commands as c
-from holdfast.core import events as e
-from holdfast.core import line
-from holdfast.core.decide import decide
-from holdfast.core.model import OFFERED, WAITING, Party, Pool, Quota
-from holdfast.core.policy import PRESETS, PRIORITY_MAX, Policy, make
-from holdfast.core.reference import ALPHABET, reference
-from holdfast.core.view import View
-from holdfast.core.work import Decision
-from holdfast.verify import promises
+from fairhold.core import commands as c
+from fairhold.core import events as e
+from fairhold.core import line
+from fairhold.core.decide import decide
+from fairhold.core.model import OFFERED, WAITING, Party, Pool, Quota
+from fairhold.core.policy import PRESETS, PRIORITY_MAX, Policy, make
+from fairhold.core.reference import ALPHABET, reference
+from fairhold.core.view import View
+from fairhold.core.work import Decision
+from fairhold.verify import promises
 from tests.core.history import START, waiting
 
 INT64 = range(-(2**63), 2**63)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.core import commands as c
-from holdfast.core import decide as door
-from holdfast.core import events as e
-from holdfast.core import fill
-from holdfast.core.model import CLOSED, OFFERED, WAITING, Party, Quota
+from fairhold.core import commands as c
+from fairhold.core import decide as door
+from fairhold.core import events as e
+from fairhold.core import fill
+from fairhold.core.model import CLOSED, OFFERED, WAITING, Party, Quota
 from tests.core.test_promises import Histories
 from tests.core.world import DAN, World, wait
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.policy import PRESETS, Policy, changed, length, make
-from holdfast.core.refusals import Refusal
-from holdfast.policy_document import as_document, at_rest
+from fairhold.core.policy import PRESETS, Policy, changed, length, make
+from fairhold.core.refusals import Refusal
+from fairhold.policy_document import as_document, at_rest
 
 MINUTE, HOUR = 60_000, 3_600_000
 

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from holdfast.core import commands as c
-from holdfast.core.model import (
+from fairhold.core import commands as c
+from fairhold.core.model import (
     CANCELLED,
     CLOSED,
     CONFIRMED,

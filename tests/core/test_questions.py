@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.answers import problem_of, wrong_answer
-from holdfast.core.refusals import Refusal
-from holdfast.questions import checked
+from fairhold.core.answers import problem_of, wrong_answer
+from fairhold.core.refusals import Refusal
+from fairhold.questions import checked
 
 ASKED: list[dict[str, Any]] = [
     {"key": "diet", "title": "What do you not eat?"},

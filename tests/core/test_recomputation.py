@@ -14,9 +14,9 @@ Two statements are tested, over joins, cancellations, confirmations, expiries an
     one share smaller and another larger: apply the rule to everyone by arrival alone, seat or no seat, as
     the rule itself is written. It gives the same.
 
-What the second leaves out is where Holdfast differs on purpose. A share that shrinks while another grows
+What the second leaves out is where Fairhold differs on purpose. A share that shrinks while another grows
 could, by the rule alone, take a seat from its owner in favour of somebody earlier in another quota:
-Holdfast takes no seat that it need not take. And whoever lost a seat stands before those who never had
+Fairhold takes no seat that it need not take. And whoever lost a seat stands before those who never had
 one, though with several quotas one of these may have arrived earlier.
 """
 
@@ -37,13 +37,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from holdfast.core import commands as c
-from holdfast.core import demote, line, pools, room
-from holdfast.core.decide import decide
-from holdfast.core.model import CONFIRMED, HELD, IN_PLAY, WAITING, Booking, Party, Pool, Quota
-from holdfast.core.policy import PRESETS
-from holdfast.core.view import View
-from holdfast.core.work import Done
+from fairhold.core import commands as c
+from fairhold.core import demote, line, pools, room
+from fairhold.core.decide import decide
+from fairhold.core.model import CONFIRMED, HELD, IN_PLAY, WAITING, Booking, Party, Pool, Quota
+from fairhold.core.policy import PRESETS
+from fairhold.core.view import View
+from fairhold.core.work import Done
 from tests.core.history import HUNT, MINUTE, START
 
 HOLD = 30 * MINUTE
@@ -72,7 +72,7 @@ def seated(order: Iterable[Signup], sizes: list[int], open_size: int) -> set[int
 
 
 class Recomputed(RuleBasedStateMachine):
-    """Holdfast beside a register of signups that knows nothing but the rule."""
+    """Fairhold beside a register of signups that knows nothing but the rule."""
 
     @initialize(sizes=st.lists(st.integers(0, 3), min_size=1, max_size=3), open_size=st.integers(0, 3))
     def create(self, sizes: list[int], open_size: int) -> None:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from holdfast.core import commands as c
-from holdfast.core import events as e
-from holdfast.core import fill
-from holdfast.core.evolve import evolve
-from holdfast.core.model import CONFIRMED, OFFERED, WAITING, Party, Quota
-from holdfast.core.view import View
+from fairhold.core import commands as c
+from fairhold.core import events as e
+from fairhold.core import fill
+from fairhold.core.evolve import evolve
+from fairhold.core.model import CONFIRMED, OFFERED, WAITING, Party, Quota
+from fairhold.core.view import View
 from tests.core.world import World
 
 KEYS = ("a", "b", "c")

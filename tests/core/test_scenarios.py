@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.model import WAITING
-from holdfast.testing import CoreWorld, Scenario, ScenarioError, play, read
-from holdfast.testing.actions import ACTIONS
-from holdfast.testing.checks import CHECKS
+from fairhold.core.model import WAITING
+from fairhold.testing import CoreWorld, Scenario, ScenarioError, play, read
+from fairhold.testing.actions import ACTIONS
+from fairhold.testing.checks import CHECKS
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = Path(__file__).parent / "scenarios"

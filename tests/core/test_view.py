@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.core import commands as c
-from holdfast.core import line
-from holdfast.core.decide import decide
-from holdfast.core.model import (
+from fairhold.core import commands as c
+from fairhold.core import line
+from fairhold.core.decide import decide
+from fairhold.core.model import (
     CANCELLED,
     CONFIRMED,
     HELD,
@@ -23,10 +23,10 @@ from holdfast.core.model import (
     Tally,
     Wants,
 )
-from holdfast.core.openings import opening_of
-from holdfast.core.policy import PRESETS
-from holdfast.core.view import HIGHEST, Need, View, group_of
-from holdfast.core.work import Done
+from fairhold.core.openings import opening_of
+from fairhold.core.policy import PRESETS
+from fairhold.core.view import HIGHEST, Need, View, group_of
+from fairhold.core.work import Done
 from tests.core.history import START, snapshot
 
 MAIN = Quota("main", size=1)

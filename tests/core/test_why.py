@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.core import commands as c
-from holdfast.core import events as e
-from holdfast.core import search
-from holdfast.core.model import Party, Quota, Wants
-from holdfast.explain import explain
-from holdfast.why_free import why_free
+from fairhold.core import commands as c
+from fairhold.core import events as e
+from fairhold.core import search
+from fairhold.core.model import Party, Quota, Wants
+from fairhold.explain import explain
+from fairhold.why_free import why_free
 from tests.core.world import ANN, BEA, CYD, World, one_seat, two_units, wait
 
 MEMBER = {"tag": "member"}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.core import commands as c
-from holdfast.core import decide as door
-from holdfast.core import events as e
-from holdfast.core import evolve
-from holdfast.core import policy as policies
-from holdfast.core.model import Party, Pool, Quota
-from holdfast.core.policy import Policy
-from holdfast.core.refusals import Refusal
-from holdfast.core.view import View
-from holdfast.core.work import Decision
-from holdfast.verify import promises
+from fairhold.core import commands as c
+from fairhold.core import decide as door
+from fairhold.core import events as e
+from fairhold.core import evolve
+from fairhold.core import policy as policies
+from fairhold.core.model import Party, Pool, Quota
+from fairhold.core.policy import Policy
+from fairhold.core.refusals import Refusal
+from fairhold.core.view import View
+from fairhold.core.work import Decision
+from fairhold.verify import promises
 from tests.core.history import START
 
 ANN, BEA, CYD, DAN = (Party(name) for name in ("Ann", "Bea", "Cyd", "Dan"))

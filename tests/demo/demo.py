@@ -23,7 +23,7 @@ class Demo:
     def __init__(self, folder: Path, *flags: str, **environment: str) -> None:
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
-        words = [sys.executable, "-m", "holdfast", "demo", "--port", str(self.port), *flags]
+        words = [sys.executable, "-m", "fairhold", "demo", "--port", str(self.port), *flags]
         env = {**os.environ, "TMPDIR": str(folder), **{k.upper(): v for k, v in environment.items()}}
         self.process = subprocess.Popen(
             words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.clock import DemoClock
-from holdfast.demo.pools import KEYS
+from fairhold.clock import DemoClock
+from fairhold.demo.pools import KEYS
 from tests.demo.demo import Demo, running
 from tests.pages.visitor import Visitor, heading, plain
 from tests.patience import PATIENCE_S
@@ -129,8 +129,8 @@ def test_it_ends_by_itself_and_writes_to_nobody_whatever_is_set_up(tmp_path: Pat
         mail_server.setblocking(False)
         where = f"smtp://127.0.0.1:{mail_server.getsockname()[1]}"
         database = f"sqlite:///{tmp_path}/real.db"
-        settings = {"holdfast_smtp_url": where, "holdfast_mail_from": "seats@example.org"}
-        with running(tmp_path, "--seconds", "0", holdfast_database_url=database, **settings) as demo:
+        settings = {"fairhold_smtp_url": where, "fairhold_mail_from": "seats@example.org"}
+        with running(tmp_path, "--seconds", "0", fairhold_database_url=database, **settings) as demo:
             assert demo.process.wait(PATIENCE_S) == 0
         with pytest.raises(BlockingIOError):
             mail_server.accept()

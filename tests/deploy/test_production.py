@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from holdfast.http.metrics import Metrics
-from holdfast.http.settings import Settings
-from holdfast.store.postgres import connections
-from holdfast.store.postgres.readers import LONG_ANSWER_S
-from holdfast.store.postgres.store import CONNECTIONS_MAX
+from fairhold.http.metrics import Metrics
+from fairhold.http.settings import Settings
+from fairhold.store.postgres import connections
+from fairhold.store.postgres.readers import LONG_ANSWER_S
+from fairhold.store.postgres.store import CONNECTIONS_MAX
 from tests.deploy import looking
 
 PAGE = (looking.ROOT / "docs/howto/production.md").read_text(encoding="utf-8")
 
 
 def test_every_setting_that_is_named_is_there() -> None:
-    named = set(re.findall(r"HOLDFAST_[A-Z_]+", PAGE))
+    named = set(re.findall(r"FAIRHOLD_[A-Z_]+", PAGE))
     assert len(named) > 10
     assert named <= looking.KNOWN
 
@@ -23,7 +23,7 @@ def test_every_setting_that_is_named_is_there() -> None:
 def test_every_figure_that_is_named_is_there() -> None:
     families = [family.name for family in Metrics().registry.collect()]
     there = {*families, *(f"{name}_total" for name in families)}
-    named = set(re.findall(r"`(holdfast_\w+)`", PAGE))
+    named = set(re.findall(r"`(fairhold_\w+)`", PAGE))
     assert len(named) > 7
     assert named <= there
 
@@ -38,7 +38,7 @@ def test_what_postgres_is_told_is_what_the_page_says() -> None:
     assert f"| deadlines | {deadlines}; {long} |" in PAGE
     assert f"Up to {CONNECTIONS_MAX} for each node" in PAGE
     assert all(f"`{name}`" in PAGE for name in connections.PLANS)
-    assert f"(`HOLDFAST_GRACEFUL_STOP_S`, {Settings(database='').graceful_stop_s})" in PAGE
+    assert f"(`FAIRHOLD_GRACEFUL_STOP_S`, {Settings(database='').graceful_stop_s})" in PAGE
 
 
 def test_every_file_of_deploy_is_on_the_page() -> None:

@@ -19,12 +19,12 @@ from drills.fuzz.wire import Answer, Asked
 from drills.soak import bounds, fit
 from drills.soak import page as soak_page
 from drills.soak.chart import Line, svg
-from holdfast.http.openapi import document
-from holdfast.http.service import Service, operations_of
-from holdfast.http.settings import Settings
+from fairhold.http.openapi import document
+from fairhold.http.service import Service, operations_of
+from fairhold.http.settings import Settings
 from testbed.guarantees.evidence import EVIDENCE
 
-SOURCE = Path(__file__).parents[2] / "src" / "holdfast"
+SOURCE = Path(__file__).parents[2] / "src" / "fairhold"
 ROLES = ("admin", "staff", "read", "public")
 PROBLEM = {"type": "/docs#invalid", "title": "No", "status": 422, "code": "invalid", "detail": "No."}
 

@@ -17,7 +17,7 @@ from drills.ha.nodes import Node
 from drills.ha.report import Row, Run
 from drills.ha.scenarios import SCENARIOS
 from drills.ha.wires import Wire
-from holdfast.http.problems import STATUSES
+from fairhold.http.problems import STATUSES
 from sim.records import Asked
 from tests.patience import until
 

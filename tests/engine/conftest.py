@@ -1,4 +1,4 @@
-"""After every test here `holdfast verify` finds nothing, whatever the test has done."""
+"""After every test here `fairhold verify` finds nothing, whatever the test has done."""
 
 from __future__ import annotations
 

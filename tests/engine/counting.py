@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from holdfast import Holdfast
-from holdfast.store.base import Reader, Row
+from fairhold import Fairhold
+from fairhold.store.base import Reader, Row
 
 _ours: ContextVar[bool] = ContextVar("ours", default=False)
 
@@ -35,7 +35,7 @@ class _Counting:
 
 
 @contextmanager
-def counted(hf: Holdfast) -> Iterator[list[str]]:
+def counted(hf: Fairhold) -> Iterator[list[str]]:
     """The names of the queries that are asked meanwhile, of what is there by now and at one moment."""
     asked: list[str] = []
     store: Any = hf.store

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Awaitable
 from typing import Any
 
-from holdfast import Holdfast, granted
-from holdfast.store.postgres.store import PostgresTransaction
-from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.transaction import SqliteTransaction
+from fairhold import Fairhold, granted
+from fairhold.store.postgres.store import PostgresTransaction
+from fairhold.store.sqlite.store import SqliteStore
+from fairhold.store.sqlite.transaction import SqliteTransaction
 from tests.database import SECRET
 
 PARTIES = ("Ann", "Bea")
@@ -65,7 +65,7 @@ async def begin_nothing(*_: Any) -> None:
 
 
 async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, together: bool) -> None:
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         # Known from here on, so that both commands come to the lane at once.
         granted(await hf.booking(olga))
         granted(await hf.pool(pool))
@@ -87,7 +87,7 @@ async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, 
 
 async def hold_ahead(url: str, pool: str, step: int, when: str) -> None:
     """Two holds of one transaction that is decided ahead; on SQLite it is written in another thread."""
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         granted(await hf.book(pool, "Olga"))
         fate, ahead = Fate(step, when), hf.engine.batches_ahead
         kind: Any = SqliteTransaction if isinstance(hf.store, SqliteStore) else PostgresTransaction

@@ -8,15 +8,15 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
-from holdfast import Booking, Holdfast, PoolState, granted
-from holdfast.clock import to_datetime
+from fairhold import Booking, Fairhold, PoolState, granted
+from fairhold.clock import to_datetime
 
 HOUR: Final = 3_600_000
 SEATS: Final = [f"{row}{seat}" for row in (1, 2) for seat in "ABC"]
 IN_PLAY: Final = ("waiting", "offered", "held", "confirmed")
 
 
-async def make_pools(hf: Holdfast) -> list[str]:
+async def make_pools(hf: Fairhold) -> list[str]:
     """One pool of every preset: with units, an open share, priorities, partial claims and hand-back."""
     now = hf.clock.now()
     rows = [{"label": label, "attributes": {"row": label[0]}} for label in SEATS]
@@ -54,7 +54,7 @@ async def make_pools(hf: Holdfast) -> list[str]:
 class Lively:
     """Does one random thing after another."""
 
-    def __init__(self, hf: Holdfast, pools: list[str], seed: int, parties: int = 30) -> None:
+    def __init__(self, hf: Fairhold, pools: list[str], seed: int, parties: int = 30) -> None:
         self.hf = hf
         self.pools = pools
         self.random = random.Random(seed)
@@ -197,7 +197,7 @@ class Lively:
         return True
 
 
-async def stage(hf: Holdfast) -> None:
+async def stage(hf: Fairhold) -> None:
     """A small database with something of everything.
 
     flight: 1 held 1A, 2 confirmed 1B, 3 cancelled. yoga: 1 cancelled, 2 offered, 3 and 4 waiting; the log is

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from holdfast import granted
-from holdfast.config import make_store
-from holdfast.core import line
-from holdfast.core.model import CONFIRMED, HELD, WAITING, Booking, Party, Wants
-from holdfast.core.reference import reference
-from holdfast.store import blocks, rows
-from holdfast.store.postgres.store import PostgresTransaction
+from fairhold import granted
+from fairhold.config import make_store
+from fairhold.core import line
+from fairhold.core.model import CONFIRMED, HELD, WAITING, Booking, Party, Wants
+from fairhold.core.reference import reference
+from fairhold.store import blocks, rows
+from fairhold.store.postgres.store import PostgresTransaction
 from tests.database import START, ask, opened
 
 LONG = 100_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, granted
+from fairhold import Booking, Fairhold, granted
 
 SEATS = 90
 QUOTAS = ("main", "chairs")
@@ -19,7 +19,7 @@ Read = Callable[[], Awaitable[Any]]
 class Meanwhile:
     """A full pool with a line, in which people give their seats back just while somebody reads."""
 
-    def __init__(self, hf: Holdfast) -> None:
+    def __init__(self, hf: Fairhold) -> None:
         self._hf = hf
         self._left = 0
         self._seated: list[Booking] = []

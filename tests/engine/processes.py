@@ -1,4 +1,4 @@
-"""Real processes, each with a Holdfast of its own on the same database, that start at one word."""
+"""Real processes, each with a Fairhold of its own on the same database, that start at one word."""
 
 from __future__ import annotations
 

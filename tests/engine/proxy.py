@@ -1,4 +1,4 @@
-"""A proxy between Holdfast and PostgreSQL, which can cut, refuse and stall, also exactly at a commit."""
+"""A proxy between Fairhold and PostgreSQL, which can cut, refuse and stall, also exactly at a commit."""
 
 from __future__ import annotations
 

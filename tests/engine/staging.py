@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from holdfast import Holdfast, Refusal
-from holdfast.store.postgres import store as postgres
-from holdfast.store.sqlite import transaction as sqlite
-from holdfast.store.writer import Writer
+from fairhold import Fairhold, Refusal
+from fairhold.store.postgres import store as postgres
+from fairhold.store.sqlite import transaction as sqlite
+from fairhold.store.writer import Writer
 from tests.database import SECRET, START, ask, dialect_of, sqlite_file
 from tests.patience import PATIENCE_S
 
@@ -41,11 +41,11 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 @asynccontextmanager
-async def nodes(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[Holdfast]]:
-    """Several Holdfasts on one database, as on several machines."""
+async def nodes(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[Fairhold]]:
+    """Several Fairholds on one database, as on several machines."""
     async with AsyncExitStack() as stack:
         options = {"secret": SECRET, "ticker": False, **options}
-        yield [await stack.enter_async_context(Holdfast.open(url, **options)) for _ in range(count)]
+        yield [await stack.enter_async_context(Fairhold.open(url, **options)) for _ in range(count)]
 
 
 class HandClock:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.errors import Unavailable
+from fairhold import Fairhold, granted
+from fairhold.errors import Unavailable
 from tests.database import dialect_of, opened
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.staging import nodes, outcome, without_conditions, without_keys
@@ -18,7 +18,7 @@ from tests.verified import assert_verified
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     """A pool of forty seats, in hand."""
     async with opened(database_url) as hf:
         granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 40}))
@@ -27,7 +27,7 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
     await assert_verified(database_url)
 
 
-async def slowly(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def slowly(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every transaction takes its time to begin, so that the next batch is decided meanwhile."""
     begin = hf.store.begin
 
@@ -38,7 +38,7 @@ async def slowly(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hf.store, "begin", begin_slowly)
 
 
-async def soon(hf: Holdfast, awaitable: Any) -> asyncio.Task[Any]:
+async def soon(hf: Fairhold, awaitable: Any) -> asyncio.Task[Any]:
     """Asked now; by the time this returns its batch is on its way."""
     accepted = hf.engine.lane.accepted
     task = asyncio.ensure_future(awaitable)
@@ -46,7 +46,7 @@ async def soon(hf: Holdfast, awaitable: Any) -> asyncio.Task[Any]:
     return task
 
 
-async def test_what_is_in_hand_is_decided_ahead(hf: Holdfast) -> None:
+async def test_what_is_in_hand_is_decided_ahead(hf: Fairhold) -> None:
     before = hf.engine.batches_ahead
     for n in range(5):
         granted(await hf.book("hall", f"party {n}"))
@@ -54,7 +54,7 @@ async def test_what_is_in_hand_is_decided_ahead(hf: Holdfast) -> None:
 
 
 async def test_a_hold_is_confirmed_before_it_is_committed(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command names a booking that only the batch before knows of."""
     known = granted(await hf.book("hall", "ann", idempotency_key="k"))
@@ -69,7 +69,7 @@ async def test_a_hold_is_confirmed_before_it_is_committed(
     assert hf.engine.batches_ahead - before == 3
 
 
-async def test_a_party_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_party_is_known_to_the_next_batch(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
     granted(await hf.create_pool("one-each", preset="event_signup", quotas={"main": 9}))
     granted(await hf.book("one-each", "zoe"))
     await slowly(hf, monkeypatch)
@@ -79,7 +79,7 @@ async def test_a_party_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pyt
     assert outcome(await again) == "already_holding"
 
 
-async def test_a_key_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_is_known_to_the_next_batch(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
     await slowly(hf, monkeypatch)
     first = await soon(hf, hf.book("hall", "ann", idempotency_key="k"))
     same = await soon(hf, hf.book("hall", "ann", idempotency_key="k"))
@@ -89,7 +89,7 @@ async def test_a_key_is_known_to_the_next_batch(hf: Holdfast, monkeypatch: pytes
 
 
 async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long batches follow each other without a pause, what is remembered does not grow."""
     granted(await hf.create_pool("stadium", preset="checkout", quotas={"main": 1_000}))
@@ -116,7 +116,7 @@ async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
 
 
 async def test_seats_given_by_the_batch_before_are_gone(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await slowly(hf, monkeypatch)
     most = await soon(hf, asyncio.gather(*(hf.book("hall", f"party {n}") for n in range(30))))
@@ -127,7 +127,7 @@ async def test_seats_given_by_the_batch_before_are_gone(
 
 @pytest.mark.parametrize("error", [Unavailable("gone"), ZeroDivisionError("a bug of ours")])
 async def test_when_a_batch_cannot_be_written_the_next_is_decided_anew(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, error: Exception
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """Both were decided; the first is not written, so the second stood on nothing."""
     tx = await hf.store.begin()
@@ -150,7 +150,7 @@ async def test_when_a_batch_cannot_be_written_the_next_is_decided_anew(
 # Another process changes the pool behind our back.
 
 
-async def both_know(url: str, here: Holdfast, there: Holdfast, seats: int = 1) -> None:
+async def both_know(url: str, here: Fairhold, there: Fairhold, seats: int = 1) -> None:
     granted(await here.create_pool("chair", preset="checkout", quotas={"main": seats}))
     for hf in (here, there):
         held = granted(await hf.book("chair", f"zoe of {id(hf)}"))
@@ -219,11 +219,11 @@ async def test_control_without_looking_at_the_log_a_seat_is_given_twice(
     assert len(bookings(await look(database_url), "held")) == 2, dialect_of(database_url)
 
 
-def granted_pool(hf: Holdfast) -> int:
+def granted_pool(hf: Fairhold) -> int:
     return hf._pools[hf.org, "chair"]
 
 
-async def test_whoever_listens_badly_does_not_stop_the_lane(hf: Holdfast) -> None:
+async def test_whoever_listens_badly_does_not_stop_the_lane(hf: Fairhold) -> None:
     """An observer that fails spoils one batch's answers, and the next goes on."""
 
     def fail(*_: Any) -> None:

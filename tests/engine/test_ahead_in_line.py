@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store.blocks import LATE, LONG
+from fairhold import Fairhold, granted
+from fairhold.store.blocks import LATE, LONG
 from tests.database import opened
 from tests.engine.looking import look, wrong
 from tests.engine.staging import nodes
@@ -18,7 +18,7 @@ from tests.verified import assert_verified
 SEATS = 3
 
 
-async def make_full(hf: Holdfast, **more: Any) -> None:
+async def make_full(hf: Fairhold, **more: Any) -> None:
     """A pool without a seat left, and two in line."""
     granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": SEATS}, **more))
     for n in range(SEATS):
@@ -28,26 +28,26 @@ async def make_full(hf: Holdfast, **more: Any) -> None:
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         await make_full(hf)
         yield hf
     await assert_verified(database_url)
 
 
-async def went_ahead(hf: Holdfast, asked: Any) -> tuple[int, Any]:
+async def went_ahead(hf: Fairhold, asked: Any) -> tuple[int, Any]:
     before = hf.engine.batches_ahead
     answer = await asked
     return hf.engine.batches_ahead - before, answer
 
 
-async def test_who_comes_to_the_end_of_the_line_is_decided_ahead(hf: Holdfast) -> None:
+async def test_who_comes_to_the_end_of_the_line_is_decided_ahead(hf: Fairhold) -> None:
     for position in (3, 4, 5):
         ahead, answer = await went_ahead(hf, hf.book("class", f"late {position}"))
         assert (ahead, granted(answer).state, granted(answer).position) == (1, "waiting", position)
 
 
-async def test_a_seat_that_is_freed_goes_to_the_first_in_line(hf: Holdfast) -> None:
+async def test_a_seat_that_is_freed_goes_to_the_first_in_line(hf: Fairhold) -> None:
     (first,) = granted(await hf.bookings("class", party="early 0"))
     ahead, _ = await went_ahead(hf, hf.cancel(first.id))
     assert ahead == 0

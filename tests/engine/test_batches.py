@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, Refusal, granted
-from holdfast.core import commands as c
-from holdfast.core.decide import decide
-from holdfast.core.model import Party
-from holdfast.errors import CommandFailed
-from holdfast.lane import BATCH_MAX, SHARE, Job, Lane
-from holdfast.records import QuotaUse
-from holdfast.store import loader, rows
+from fairhold import Booking, Fairhold, Refusal, granted
+from fairhold.core import commands as c
+from fairhold.core.decide import decide
+from fairhold.core.model import Party
+from fairhold.errors import CommandFailed
+from fairhold.lane import BATCH_MAX, SHARE, Job, Lane
+from fairhold.records import QuotaUse
+from fairhold.store import loader, rows
 from tests.database import ask, dump, opened
 from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         for key in ("hot", "cold", "third"):
             granted(await hf.create_pool(key, preset="class_waitlist", quotas={"main": 10}))
@@ -29,7 +29,7 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
         yield hf
 
 
-async def test_many_callers_share_few_transactions(hf: Holdfast) -> None:
+async def test_many_callers_share_few_transactions(hf: Fairhold) -> None:
     before = hf.engine.batches
     booked = await asyncio.gather(*(hf.book("hot", f"party {n}") for n in range(300)))
     assert hf.engine.batches - before <= 3
@@ -37,7 +37,7 @@ async def test_many_callers_share_few_transactions(hf: Holdfast) -> None:
     assert (states.count("held"), states.count("waiting")) == (10, 290)
 
 
-async def test_commands_of_several_pools_share_them_too(hf: Holdfast) -> None:
+async def test_commands_of_several_pools_share_them_too(hf: Fairhold) -> None:
     before = hf.engine.batches
     pools = ("hot", "cold", "third")
     booked = await asyncio.gather(*(hf.book(pool, f"party {n}") for n in range(30) for pool in pools))
@@ -47,14 +47,14 @@ async def test_commands_of_several_pools_share_them_too(hf: Holdfast) -> None:
         assert len(granted(await hf.bookings(pool))) == 30
 
 
-async def test_a_caller_alone_does_not_wait_for_company(hf: Holdfast) -> None:
+async def test_a_caller_alone_does_not_wait_for_company(hf: Fairhold) -> None:
     before = hf.engine.batches
     for n in range(5):
         granted(await hf.book("hot", f"party {n}"))
     assert hf.engine.batches - before == 5
 
 
-async def test_answers_come_in_the_order_of_arrival(hf: Holdfast) -> None:
+async def test_answers_come_in_the_order_of_arrival(hf: Fairhold) -> None:
     """Whoever asked first has the lower number, and hears of it first."""
     answered: list[int] = []
 
@@ -70,7 +70,7 @@ async def test_answers_come_in_the_order_of_arrival(hf: Holdfast) -> None:
     assert positions == list(range(1, 691))
 
 
-async def test_a_batch_sees_what_its_earlier_commands_did(hf: Holdfast) -> None:
+async def test_a_batch_sees_what_its_earlier_commands_did(hf: Fairhold) -> None:
     """A hold is given back, and in the same transaction its seat goes to the line, not to who comes later."""
     held = [granted(await hf.book("hot", f"holder {n}")) for n in range(10)]
     waiting = granted(await hf.book("hot", "first in line"))
@@ -90,14 +90,14 @@ async def test_a_batch_sees_what_its_earlier_commands_did(hf: Holdfast) -> None:
 # One bad apple.
 
 
-async def among(hf: Holdfast, *parties: str) -> dict[str, Any]:
+async def among(hf: Fairhold, *parties: str) -> dict[str, Any]:
     """Book for all of these at once; what each got."""
     answers = await asyncio.gather(*(hf.book("hot", party) for party in parties), return_exceptions=True)
     return dict(zip(parties, answers, strict=True))
 
 
 async def test_a_command_that_cannot_be_decided_fails_alone(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def poisoned(view: Any, command: Any, now: int) -> Any:
         decision = decide(view, command, now)
@@ -105,7 +105,7 @@ async def test_a_command_that_cannot_be_decided_fails_alone(
             raise ZeroDivisionError("a bug of ours")
         return decision
 
-    monkeypatch.setattr("holdfast.batch.decide", poisoned)
+    monkeypatch.setattr("fairhold.batch.decide", poisoned)
     before = hf.engine.batches
     got = await among(hf, "ann", "bea", "poison", "cyd", "dan")
     assert hf.engine.batches - before == 1, "the others were not even asked again"
@@ -116,7 +116,7 @@ async def test_a_command_that_cannot_be_decided_fails_alone(
 
 
 async def test_a_command_that_the_database_refuses_fails_alone(
-    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    hf: Fairhold, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A row breaks a constraint: the transaction is lost, and all but the one to blame are done anew."""
     held = rows.held
@@ -139,7 +139,7 @@ async def test_a_command_that_the_database_refuses_fails_alone(
 
 
 async def test_a_failure_in_one_pool_does_not_touch_another(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = rows.held
 
@@ -157,7 +157,7 @@ async def test_a_failure_in_one_pool_does_not_touch_another(
     assert [type(answer).__name__ for answer in answers] == ["Booking"] * 5 + ["CommandFailed", "PoolState"]
 
 
-async def test_a_refusal_spoils_nothing(hf: Holdfast) -> None:
+async def test_a_refusal_spoils_nothing(hf: Fairhold) -> None:
     before = hf.engine.batches
     answers = await asyncio.gather(
         hf.book("hot", "ann"), hf.book("hot", "ann"), hf.book("hot", "bea", quota="attic"),
@@ -170,7 +170,7 @@ async def test_a_refusal_spoils_nothing(hf: Holdfast) -> None:
 
 
 async def test_a_tick_that_fails_does_not_keep_commands_waiting_for_ever(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where more is due than one transaction does, ticks go first; one that fails says so to who asked."""
     monkeypatch.setattr(loader, "DUE_MAX", 2)
@@ -185,14 +185,14 @@ async def test_a_tick_that_fails_does_not_keep_commands_waiting_for_ever(
         return decide(view, command, now)
 
     with monkeypatch.context() as patch:
-        patch.setattr("holdfast.batch.decide", poisoned)
+        patch.setattr("fairhold.batch.decide", poisoned)
         with pytest.raises(CommandFailed):
             await asyncio.wait_for(hf.book("hot", "ann"), PATIENCE_S)
     assert granted(await hf.book("hot", "ann")).state == "held"
     assert granted(await hf.stats("hot")).bookings == {"expired": 6, "held": 1}
 
 
-async def test_whole_batches_are_all_or_nothing(hf: Holdfast, database_url: str, monkeypatch: Any) -> None:
+async def test_whole_batches_are_all_or_nothing(hf: Fairhold, database_url: str, monkeypatch: Any) -> None:
     """Nothing of a transaction is seen until it is committed, and nothing is answered before."""
     before, seen = await dump(database_url), []
     transaction = type(await _transaction(hf))
@@ -215,7 +215,7 @@ async def test_whole_batches_are_all_or_nothing(hf: Holdfast, database_url: str,
     assert len(granted(await hf.bookings("hot"))) == 20
 
 
-async def _transaction(hf: Holdfast) -> Any:
+async def _transaction(hf: Fairhold) -> Any:
     tx = await hf.store.begin()
     await tx.rollback()
     return tx
@@ -224,7 +224,7 @@ async def _transaction(hf: Holdfast) -> Any:
 # Turns between pools.
 
 
-async def test_a_hot_pool_does_not_keep_a_cold_one_waiting(hf: Holdfast) -> None:
+async def test_a_hot_pool_does_not_keep_a_cold_one_waiting(hf: Fairhold) -> None:
     crowd = [asyncio.create_task(hf.book("hot", f"party {n}")) for n in range(1_500)]
     while not hf.engine.batches or not any(task.done() for task in crowd):
         await asyncio.sleep(0)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import granted
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Sessions
-from holdfast.http.doorkeeper import Doorkeeper
-from holdfast.keys import Access, ApiKey, Keys
+from fairhold import granted
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Sessions
+from fairhold.http.doorkeeper import Doorkeeper
+from fairhold.keys import Access, ApiKey, Keys
 from tests.database import opened
 
 
 async def test_names_of_pools_are_remembered_up_to_a_bound(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.door._POOLS_MAX", 3)
+    monkeypatch.setattr("fairhold.door._POOLS_MAX", 3)
     async with opened(database_url) as hf:
         booked = []
         for n in range(10):
@@ -32,7 +32,7 @@ async def test_names_of_pools_are_remembered_up_to_a_bound(
 async def test_who_stays_is_remembered_up_to_a_bound(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.http.doorkeeper._REMEMBERED_MAX", 3)
+    monkeypatch.setattr("fairhold.http.doorkeeper._REMEMBERED_MAX", 3)
     async with opened(database_url) as hf:
         keys = Keys(hf.store, hf.clock, hf.secret)
         doorkeeper = Doorkeeper(keys, Sessions(hf.store, hf.clock, hf.secret, Passwords()), hf.clock)

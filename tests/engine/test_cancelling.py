@@ -11,8 +11,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store.sqlite.scribe import Scribe, Sheet
+from fairhold import Fairhold, granted
+from fairhold.store.sqlite.scribe import Scribe, Sheet
 from tests.database import SECRET, ask
 from tests.engine.proxy import proxied
 from tests.engine.staging import nodes, outcome
@@ -104,22 +104,22 @@ async def test_a_caller_that_goes_away_during_a_commit_cuts_it_off_and_sends_no_
         assert [it.address for it in await hf.staff_contacts()] == ["bea@example.org"]
 
 
-async def look(hf: Holdfast) -> None:
+async def look(hf: Fairhold) -> None:
     await hf.store.reader().rows("next_due")
 
 
-async def look_at_length(hf: Holdfast) -> None:
+async def look_at_length(hf: Fairhold) -> None:
     async with hf.store.snapshot() as snapshot:
         await snapshot.rows("next_due")
 
 
-async def look_in_vain(hf: Holdfast) -> None:
+async def look_in_vain(hf: Fairhold) -> None:
     with contextlib.suppress(ZeroDivisionError):
         async with hf.store.snapshot():
             raise ZeroDivisionError
 
 
-async def write(hf: Holdfast) -> None:
+async def write(hf: Fairhold) -> None:
     tx = await hf.store.begin()
     try:
         await tx.rows("next_due")
@@ -129,7 +129,7 @@ async def write(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("ask_it", [look, look_at_length, look_in_vain, write])
 async def test_a_caller_that_goes_away_in_the_middle_of_a_question_sends_no_cancel(
-    postgres_url: str, ask_it: Callable[[Holdfast], Awaitable[None]]
+    postgres_url: str, ask_it: Callable[[Fairhold], Awaitable[None]]
 ) -> None:
     async with proxied(postgres_url) as (proxy, through), nodes(through, 1) as (hf,):
         # After so many messages of ours nothing gets through: in the middle of each question once.
@@ -150,7 +150,7 @@ async def test_a_caller_that_goes_away_in_the_middle_of_a_question_sends_no_canc
 
 @pytest.mark.parametrize("turns", range(0, 12, 2))
 async def test_a_command_whose_caller_goes_away_is_done_or_not_done(database_url: str, turns: int) -> None:
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         tasks = [asyncio.create_task(hf.book("gig", f"party {n}", idempotency_key=f"{n}")) for n in range(3)]
         for _ in range(turns):

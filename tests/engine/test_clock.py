@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from holdfast import Holdfast, TestClock, granted
-from holdfast import clock as clocks
-from holdfast import ticker as tickers
-from holdfast.clock import BELIEVED_AFTER, LEAP, SystemClock
-from holdfast.errors import SettingsWrong
+from fairhold import Fairhold, TestClock, granted
+from fairhold import clock as clocks
+from fairhold import ticker as tickers
+from fairhold.clock import BELIEVED_AFTER, LEAP, SystemClock
+from fairhold.errors import SettingsWrong
 from tests.database import SECRET
 from tests.patience import until
 
@@ -117,8 +117,8 @@ async def after_a_leap(url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[
     """Ten holds while the clock is set a day ahead and the ticker runs: their states, and the alarm."""
     leap, wall = 0, clocks._wall
     clock = SystemClock(lambda: wall() + leap)
-    monkeypatch.setattr("holdfast.ticker._LOOK_S", 0.05)
-    monkeypatch.setattr("holdfast.ticker._WATCH_S", 0.0)
+    monkeypatch.setattr("fairhold.ticker._LOOK_S", 0.05)
+    monkeypatch.setattr("fairhold.ticker._WATCH_S", 0.0)
     compared, compare = 0, tickers.clock_off_s
 
     async def compare_and_count(*args: Any) -> int:
@@ -127,7 +127,7 @@ async def after_a_leap(url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[
         return await compare(*args)
 
     monkeypatch.setattr(tickers, "clock_off_s", compare_and_count)
-    async with Holdfast.open(url, clock=clock, secret=SECRET) as hf:
+    async with Fairhold.open(url, clock=clock, secret=SECRET) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 10}))
         for n in range(10):
             granted(await hf.book("gig", f"party {n}"))
@@ -189,13 +189,13 @@ async def test_the_ticker_says_when_the_clock_is_right_again(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     leap, wall = 0, clocks._wall
-    monkeypatch.setattr("holdfast.ticker._LOOK_S", 0.05)
-    monkeypatch.setattr("holdfast.ticker._WATCH_S", 0.0)
+    monkeypatch.setattr("fairhold.ticker._LOOK_S", 0.05)
+    monkeypatch.setattr("fairhold.ticker._WATCH_S", 0.0)
 
     def told(words: str) -> bool:
         return any(words in record.message for record in caplog.records)
 
-    async with Holdfast.open(sqlite_url, clock=SystemClock(lambda: wall() + leap), secret=SECRET) as hf:
+    async with Fairhold.open(sqlite_url, clock=SystemClock(lambda: wall() + leap), secret=SECRET) as hf:
         hf.ticker.wake()
         leap = -DAY
         await until(lambda: told("86,400 seconds behind"))
@@ -206,12 +206,12 @@ async def test_the_ticker_says_when_the_clock_is_right_again(
 async def with_a_node_that_starts_wrong(url: str, off: int) -> tuple[dict[str, int], int, int]:
     """Ten holds, and a node whose machine never had the right time: their states, its alarm, its error."""
     wall = clocks._wall
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as right:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as right:
         granted(await right.create_pool("gig", preset="checkout", quotas={"main": 10}))
         for n in range(10):
             granted(await right.book("gig", f"party {n}"))
         clock = SystemClock(lambda: wall() + off)
-        async with Holdfast.open(url, clock=clock, secret=SECRET) as wrong:
+        async with Fairhold.open(url, clock=clock, secret=SECRET) as wrong:
             await wrong.tick()
             granted(await wrong.cancel(granted(await right.bookings("gig"))[0].id))
             stats = granted(await wrong.stats("gig"))
@@ -240,9 +240,9 @@ async def test_what_a_clock_that_was_ahead_has_left_behind_raises_the_alarm(
 ) -> None:
     """Where the database has no clock: a pool that came into tomorrow stands still until then."""
     monkeypatch.setattr(tickers, "_LOOK_S", 0.1)
-    async with Holdfast.open(sqlite_url, clock=TestClock(clocks._wall() + DAY), secret=SECRET) as wrong:
+    async with Fairhold.open(sqlite_url, clock=TestClock(clocks._wall() + DAY), secret=SECRET) as wrong:
         granted(await wrong.create_pool("gig", preset="checkout", quotas={"main": 10}))
-    async with Holdfast.open(sqlite_url, secret=SECRET) as right:
+    async with Fairhold.open(sqlite_url, secret=SECRET) as right:
         await until(lambda: "their time stands still until then" in caplog.text)
         assert granted(await right.stats("gig")).clock_ahead_s == 0, "the clock itself is right"
 
@@ -280,7 +280,7 @@ def test_a_clock_that_is_not_ahead_keeps_its_time(off: int) -> None:
     ],
 )
 async def test_a_test_clock_starts_where_advance_could_go(sqlite_url: str, start: Any) -> None:
-    async with Holdfast.open(sqlite_url, clock=TestClock(start), secret=SECRET) as hf:
+    async with Fairhold.open(sqlite_url, clock=TestClock(start), secret=SECRET) as hf:
         assert hf.clock.now() == 1_893_456_000_000
         assert await hf.advance(to="2030-01-01T00:00:01Z") is None
         assert hf.clock.now() == 1_893_456_001_000

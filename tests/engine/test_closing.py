@@ -17,9 +17,9 @@ import asyncpg
 import psutil
 import pytest
 
-from holdfast import Holdfast, SyncHoldfast, granted, open_sync, upkeep
-from holdfast.errors import Busy, Closing, Refused, Unavailable
-from holdfast.store.base import Store
+from fairhold import Fairhold, SyncFairhold, granted, open_sync, upkeep
+from fairhold.errors import Busy, Closing, Refused, Unavailable
+from fairhold.store.base import Store
 from tests.database import SECRET, ask, dialect_of, sqlite_file
 from tests.engine.looking import bookings, look, look_now, wrong
 from tests.engine.processes import ROOT
@@ -33,7 +33,7 @@ LONG_S = PATIENCE_S
 
 
 async def test_what_was_accepted_is_finished(database_url: str) -> None:
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         granted(await hf.pool("hall"))
         calls = [asyncio.create_task(hf.book("hall", f"party-{n}")) for n in range(300)]
@@ -47,7 +47,7 @@ async def test_what_was_accepted_is_finished(database_url: str) -> None:
 async def test_reads_that_have_begun_are_answered(database_url: str) -> None:
     """Also those whose connection is just being made, or just being lent."""
     for turns in range(0, 60, 4):
-        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
             reads = [asyncio.create_task(hf.store.reader().rows("next_due")) for _ in range(12)]
             for _ in range(turns):
                 await asyncio.sleep(0.001)
@@ -58,9 +58,9 @@ async def test_reads_that_have_begun_are_answered(database_url: str) -> None:
 async def test_a_command_on_a_pool_locked_outside_is_still_finished(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3_600)
+    monkeypatch.setattr("fairhold.door._GIVE_UP_S", 3_600)
     connection = await asyncpg.connect(postgres_url)
-    async with Holdfast.open(postgres_url, secret=SECRET) as hf:
+    async with Fairhold.open(postgres_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         lock = connection.transaction()
         await lock.start()
@@ -73,7 +73,7 @@ async def test_a_command_on_a_pool_locked_outside_is_still_finished(
 
 
 async def test_whoever_comes_too_late_is_told_that_it_is_closing(database_url: str) -> None:
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         ann = granted(await hf.book("hall", "Ann"))
     late: list[Any] = [
@@ -98,7 +98,7 @@ async def test_whoever_comes_too_late_is_told_that_it_is_closing(database_url: s
 async def test_a_caller_who_has_gone_away_keeps_nobody_from_closing(database_url: str) -> None:
     """Its command was accepted, so it is carried out; and if it fails, nobody is there to be told."""
     async with asyncio.timeout(LONG_S):
-        async with Holdfast.open(database_url, secret=SECRET) as hf:
+        async with Fairhold.open(database_url, secret=SECRET) as hf:
             granted(await hf.create_pool("hall", **POOL))
             granted(await hf.pool("hall"))
             call = asyncio.create_task(hf.book("hall", "Ann"))
@@ -108,8 +108,8 @@ async def test_a_caller_who_has_gone_away_keeps_nobody_from_closing(database_url
 
 
 @asynccontextmanager
-async def failing(url: str) -> AsyncIterator[tuple[Holdfast, Callable[[], None]]]:
-    """A Holdfast, and a switch after which its database can no longer be written to."""
+async def failing(url: str) -> AsyncIterator[tuple[Fairhold, Callable[[], None]]]:
+    """A Fairhold, and a switch after which its database can no longer be written to."""
     async with AsyncExitStack() as stack:
         if dialect_of(url) == "sqlite":
             through = url
@@ -123,14 +123,14 @@ async def failing(url: str) -> AsyncIterator[tuple[Holdfast, Callable[[], None]]
                 proxy.refusing = True
                 proxy.cut()
 
-        async with Holdfast.open(through, secret=SECRET) as hf:
+        async with Fairhold.open(through, secret=SECRET) as hf:
             yield hf, fail
 
 
 async def test_a_caller_who_left_a_failing_database_keeps_nobody_from_closing(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.2)
+    monkeypatch.setattr("fairhold.store.sqlite.transaction.BUSY_S", 0.2)
     async with asyncio.timeout(LONG_S), failing(database_url) as (hf, fail):
         granted(await hf.create_pool("hall", **POOL))
         granted(await hf.pool("hall"))
@@ -146,7 +146,7 @@ async def test_a_caller_who_left_a_failing_database_keeps_nobody_from_closing(
 async def test_closing_just_when_the_ticker_wakes_does_not_hang(database_url: str) -> None:
     async with asyncio.timeout(LONG_S):
         for turn in range(10):
-            async with Holdfast.open(database_url, secret=SECRET) as hf:
+            async with Fairhold.open(database_url, secret=SECRET) as hf:
                 granted(await hf.create_pool(f"hall-{turn}", **POOL))
                 # Its deadline is the first, and wakes the ticker just now.
                 granted(await hf.book(f"hall-{turn}", "Ann"))
@@ -164,7 +164,7 @@ async def test_closing_cuts_no_transaction_of_the_ticker_in_two(
         said.append("ended")
 
     monkeypatch.setattr(upkeep, "forget_requests", forget_slowly)
-    async with asyncio.timeout(LONG_S), Holdfast.open(database_url, secret=SECRET) as hf:
+    async with asyncio.timeout(LONG_S), Fairhold.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         granted(await hf.book("hall", "Ann"))
         await until(lambda: said)
@@ -178,7 +178,7 @@ def test_threads_are_answered_or_refused_and_none_hangs(database_url: str) -> No
     yes: list[str] = []
     said: Counter[str] = Counter()
 
-    def call(hf: SyncHoldfast, number: int) -> None:
+    def call(hf: SyncFairhold, number: int) -> None:
         for turn in range(10_000):
             try:
                 yes.append(granted(hf.book("hall", f"{number}-{turn}")).party.id)
@@ -200,7 +200,7 @@ def test_threads_are_answered_or_refused_and_none_hangs(database_url: str) -> No
     assert sorted(b.party for b in bookings(picture)) == sorted(yes)
 
 
-def test_a_closed_holdfast_refuses_threads(sqlite_url: str) -> None:
+def test_a_closed_fairhold_refuses_threads(sqlite_url: str) -> None:
     with open_sync(sqlite_url, secret=SECRET) as hf:
         granted(hf.create_pool("hall", **POOL))
     for call in (lambda: hf.book("hall", "Ann"), lambda: hf.pool("hall"), hf.tick):
@@ -228,7 +228,7 @@ def test_a_database_that_cannot_be_opened_leaves_no_thread(tmp_path: Path) -> No
 
 async def test_no_task_thread_or_connection_is_left(database_url: str) -> None:
     tasks, threads = asyncio.all_tasks(), set(threading.enumerate())
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", **POOL))
         await asyncio.gather(*(hf.book("hall", f"party-{n}") for n in range(20)))
         await asyncio.gather(*(hf.pool("hall") for _ in range(20)))
@@ -246,19 +246,19 @@ async def test_no_task_thread_or_connection_is_left(database_url: str) -> None:
 async def connections(url: str) -> int:
     if dialect_of(url) == "sqlite":
         return sum(sqlite_file(url) in file.path for file in psutil.Process().open_files())
-    where = "application_name = 'holdfast' AND datname = current_database()"
+    where = "application_name = 'fairhold' AND datname = current_database()"
     return int((await ask(url, f"SELECT count(*) FROM pg_stat_activity WHERE {where}"))[0][0])
 
 
 QUIETLY = """
 import asyncio, logging, sys
-from holdfast import Holdfast, open_sync
+from fairhold import Fairhold, open_sync
 
 # How long something took says no more than how slow the machine is.
 logging.getLogger("asyncio").addFilter(lambda record: "took %.3f seconds" not in str(record.msg))
 
 async def main(url):
-    async with Holdfast.open(url) as hf:
+    async with Fairhold.open(url) as hf:
         await hf.create_pool("hall", quotas={"main": 100}, preset="checkout", policy={"hold_window": 1})
         calls = [asyncio.create_task(hf.book("hall", f"party-{n}")) for n in range(30)]
         reads = [asyncio.create_task(hf.pool("hall")) for n in range(30)]

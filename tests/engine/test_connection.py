@@ -1,4 +1,4 @@
-"""The connection to PostgreSQL is lost: the outcome is looked up, never guessed, and Holdfast recovers."""
+"""The connection to PostgreSQL is lost: the outcome is looked up, never guessed, and Fairhold recovers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast import engine as engines
-from holdfast.errors import OutcomeUnknown, Unavailable
-from holdfast.store.postgres import connections, readers
+from fairhold import Fairhold, Refusal, granted
+from fairhold import engine as engines
+from fairhold.errors import OutcomeUnknown, Unavailable
+from fairhold.store.postgres import connections, readers
 from tests.database import SECRET, ask
 from tests.engine.looking import Picture, bookings, events, look, wrong
 from tests.engine.proxy import Proxy, proxied
@@ -40,13 +40,13 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=["ahead", "under the lock"])
 async def line(
     postgres_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Proxy, Holdfast]]:
-    """A Holdfast behind a proxy, with a pool of a thousand seats; commands decided in either way."""
+) -> AsyncIterator[tuple[Proxy, Fairhold]]:
+    """A Fairhold behind a proxy, with a pool of a thousand seats; commands decided in either way."""
     if request.param == "under the lock":
-        monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+        monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
     async with (
         proxied(postgres_url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+        Fairhold.open(through, secret=SECRET, ticker=False) as hf,
     ):
         granted(await hf.create_pool("hall", quotas={"main": 1_000}, preset="course_section"))
         granted(await hf.pool("hall"))
@@ -69,7 +69,7 @@ async def untouched(url: str) -> Picture:
 @pytest.mark.parametrize("key", [None, "a key"])
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_booking_lost_at_its_commit_is_made_once_and_answered_yes(
-    postgres_url: str, line: tuple[Proxy, Holdfast], way: str, key: str | None
+    postgres_url: str, line: tuple[Proxy, Fairhold], way: str, key: str | None
 ) -> None:
     proxy, hf = line
     proxy.at_commit = [way]
@@ -84,7 +84,7 @@ async def test_a_booking_lost_at_its_commit_is_made_once_and_answered_yes(
 
 @pytest.mark.parametrize("way", ["cut before", "cut after", "stall before"])
 async def test_a_pool_lost_at_its_commit_is_made_once_and_answered_yes(
-    postgres_url: str, line: tuple[Proxy, Holdfast], way: str, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, line: tuple[Proxy, Fairhold], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is not there yet cannot be locked: its maker must be gone by the time it is made again."""
     proxy, hf = line
@@ -97,7 +97,7 @@ async def test_a_pool_lost_at_its_commit_is_made_once_and_answered_yes(
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_whole_batch_lost_at_its_commit_is_made_once(
-    postgres_url: str, line: tuple[Proxy, Holdfast], way: str
+    postgres_url: str, line: tuple[Proxy, Fairhold], way: str
 ) -> None:
     proxy, hf = line
     proxy.at_commit = [way]
@@ -110,7 +110,7 @@ async def test_a_whole_batch_lost_at_its_commit_is_made_once(
 
 
 async def test_a_refusal_under_a_key_that_is_lost_at_its_commit_stays_a_refusal(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+    postgres_url: str, line: tuple[Proxy, Fairhold]
 ) -> None:
     proxy, hf = line
     for way in WAYS[:2]:
@@ -122,7 +122,7 @@ async def test_a_refusal_under_a_key_that_is_lost_at_its_commit_stays_a_refusal(
 
 
 async def test_a_commit_lost_again_and_again_is_a_clear_error_and_changes_nothing(
-    postgres_url: str, line: tuple[Proxy, Holdfast], request: pytest.FixtureRequest
+    postgres_url: str, line: tuple[Proxy, Fairhold], request: pytest.FixtureRequest
 ) -> None:
     proxy, hf = line
     # Those that are let through look what has become of the one before. What is decided ahead has a try more.
@@ -140,7 +140,7 @@ async def test_a_commit_lost_again_and_again_is_a_clear_error_and_changes_nothin
 
 @pytest.mark.parametrize("way", ["cut before", "cut after"])
 async def test_an_outcome_nobody_can_tell_is_called_unknown_and_settles_with_the_key(
-    postgres_url: str, line: tuple[Proxy, Holdfast], way: str, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, line: tuple[Proxy, Fairhold], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy, hf = line
     monkeypatch.setattr(engines, "_SETTLE_S", 0.3)
@@ -159,7 +159,7 @@ async def test_an_outcome_nobody_can_tell_is_called_unknown_and_settles_with_the
 
 @pytest.mark.guarantee("lost-commit", "Taking it for failed books twice.", control=True)
 async def test_control_guessing_that_a_lost_commit_failed_books_twice(
-    postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, line: tuple[Proxy, Fairhold], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def guess(*_: Any) -> bool:
         return False
@@ -178,7 +178,7 @@ async def test_control_guessing_that_a_lost_commit_failed_books_twice(
     control=True,
 )
 async def test_control_guessing_that_a_lost_commit_succeeded_loses_a_yes(
-    postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, line: tuple[Proxy, Fairhold], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def guess(*_: Any) -> bool:
         return True
@@ -191,7 +191,7 @@ async def test_control_guessing_that_a_lost_commit_succeeded_loses_a_yes(
 
 
 async def test_a_cut_between_commands_is_not_noticed_by_anybody(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+    postgres_url: str, line: tuple[Proxy, Fairhold]
 ) -> None:
     proxy, hf = line
     for turn in range(5):
@@ -201,7 +201,7 @@ async def test_a_cut_between_commands_is_not_noticed_by_anybody(
 
 
 async def test_a_writer_that_the_server_throws_out_is_replaced(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+    postgres_url: str, line: tuple[Proxy, Fairhold]
 ) -> None:
     _, hf = line
     ended = asyncio.Event()
@@ -217,7 +217,7 @@ async def test_a_writer_that_the_server_throws_out_is_replaced(
         # A command is tried twice: nobody is thrown out twice with the same one.
         enough = [len(said) + 2 for said in heard]
         await until(lambda enough=enough: calling.done() or all(map(ge, map(len, heard), enough)))
-        others = "application_name = 'holdfast' AND datname = current_database()"
+        others = "application_name = 'fairhold' AND datname = current_database()"
         await ask(postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
     ended.set()
     await calling
@@ -227,7 +227,7 @@ async def test_a_writer_that_the_server_throws_out_is_replaced(
 
 
 async def test_a_silent_database_is_a_clear_error_and_is_found_again(
-    postgres_url: str, line: tuple[Proxy, Holdfast], monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, line: tuple[Proxy, Fairhold], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy, hf = line
     proxy.stall()
@@ -244,7 +244,7 @@ async def test_a_silent_database_is_a_clear_error_and_is_found_again(
     assert [b.party for b in bookings(await untouched(postgres_url))] == ["Ann"]
 
 
-async def test_reads_recover_by_themselves(line: tuple[Proxy, Holdfast]) -> None:
+async def test_reads_recover_by_themselves(line: tuple[Proxy, Fairhold]) -> None:
     proxy, hf = line
     proxy.refusing = True
     proxy.cut()
@@ -262,7 +262,7 @@ async def test_long_looks_at_a_silent_database_end_and_keep_no_place(
     """As many as there may be: a server whose disk hangs says nothing, but its system is there."""
     async with (
         proxied(postgres_url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+        Fairhold.open(through, secret=SECRET, ticker=False) as hf,
     ):
         looking = 0
 
@@ -296,15 +296,15 @@ async def test_a_start_without_a_database_says_so_at_once(postgres_url: str) -> 
     async with proxied(postgres_url) as (proxy, through):
         proxy.refusing = True
         with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
-            async with Holdfast.open(through):
+            async with Fairhold.open(through):
                 pass
     with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
-        async with Holdfast.open(through):
+        async with Fairhold.open(through):
             pass
 
 
 async def test_the_log_of_a_settled_commit_has_each_event_once(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+    postgres_url: str, line: tuple[Proxy, Fairhold]
 ) -> None:
     proxy, hf = line
     for turn, way in enumerate(["cut before", "cut after"] * 3):
@@ -314,7 +314,7 @@ async def test_the_log_of_a_settled_commit_has_each_event_once(
 
 
 async def test_a_full_disk_of_the_server_is_a_clear_error_and_nothing_is_half_done(
-    postgres_url: str, line: tuple[Proxy, Holdfast]
+    postgres_url: str, line: tuple[Proxy, Fairhold]
 ) -> None:
     _, hf = line
     raising = "BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END"
@@ -334,17 +334,17 @@ async def test_while_the_database_is_silent_nobody_waits_behind_all_the_others(
 ) -> None:
     """Every batch finds out anew that nobody answers; who stands behind many of them is told all the same."""
     monkeypatch.setattr(engines, "BATCH_MAX", 4)
-    monkeypatch.setattr("holdfast.engine._HALVED", 4)
+    monkeypatch.setattr("fairhold.engine._HALVED", 4)
     async with (
         proxied(postgres_url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+        Fairhold.open(through, secret=SECRET, ticker=False) as hf,
     ):
         granted(await hf.create_pool("hall", quotas={"main": 1_000}, preset="course_section"))
         granted(await hf.book("hall", "first"))
         proxy.stall()
         # One batch after the other would take a second each: a hundred.
         with monkeypatch.context() as patch:
-            patch.setattr("holdfast.door._GIVE_UP_S", 3.0)
+            patch.setattr("fairhold.door._GIVE_UP_S", 3.0)
             async with asyncio.timeout(PATIENCE_S):
                 asked = [hf.book("hall", f"party {n}", idempotency_key=f"{n}") for n in range(400)]
                 answers = await asyncio.gather(*asked, return_exceptions=True)
@@ -360,12 +360,12 @@ async def test_while_an_outcome_is_looked_up_nobody_behind_it_waits_for_longer_t
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of theirs was begun, so they can be told at once, and ask again."""
-    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
-    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 0.2)
+    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
+    monkeypatch.setattr("fairhold.door._GIVE_UP_S", 0.2)
     monkeypatch.setattr(engines, "_SETTLE_S", 10_000.0)
     async with (
         proxied(postgres_url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+        Fairhold.open(through, secret=SECRET, ticker=False) as hf,
     ):
         granted(await hf.create_pool("hall", quotas={"main": 9}, preset="checkout"))
         proxy.at_commit = ["cut after"]

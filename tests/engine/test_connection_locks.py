@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, door, granted, ids
-from holdfast.errors import Busy
-from holdfast.lane import Job, Lane
+from fairhold import Fairhold, door, granted, ids
+from fairhold.errors import Busy
+from fairhold.lane import Job, Lane
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.processes import Worker
@@ -23,8 +23,8 @@ from tests.verified import assert_verified
 
 
 @pytest.fixture
-async def hf(postgres_url: str) -> AsyncIterator[Holdfast]:
-    async with Holdfast.open(postgres_url, secret=SECRET, ticker=False) as hf:
+async def hf(postgres_url: str) -> AsyncIterator[Fairhold]:
+    async with Fairhold.open(postgres_url, secret=SECRET, ticker=False) as hf:
         for name in ("locked", "free"):
             granted(await hf.create_pool(name, quotas={"main": 1_000}, preset="checkout"))
         yield hf
@@ -41,7 +41,7 @@ async def locked_outside(url: str) -> AsyncIterator[None]:
 
 
 async def test_other_pools_go_on_while_one_is_locked_outside(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door, "_GIVE_UP_S", 3_600)
     async with locked_outside(postgres_url):
@@ -55,9 +55,9 @@ async def test_other_pools_go_on_while_one_is_locked_outside(
     await assert_verified(postgres_url)
 
 
-async def _after_the_lock(url: str, hf: Holdfast, patch: pytest.MonkeyPatch) -> list[str]:
+async def _after_the_lock(url: str, hf: Fairhold, patch: pytest.MonkeyPatch) -> list[str]:
     """Who is booked first: Ann, who was set aside while the pool was locked, or Bea, who comes after it?"""
-    patch.setattr("holdfast.lane._SOON_S", 3_600)
+    patch.setattr("fairhold.lane._SOON_S", 3_600)
     lane = hf.engine.lane
     await hf._pool_id("locked")
     async with asyncio.timeout(PATIENCE_S):
@@ -76,13 +76,13 @@ async def _after_the_lock(url: str, hf: Holdfast, patch: pytest.MonkeyPatch) -> 
 
 
 async def test_who_comes_after_the_lock_does_not_overtake_who_waited(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await _after_the_lock(postgres_url, hf, monkeypatch) == ["Ann", "Bea"]
 
 
 async def test_control_without_keeping_the_whole_pool_aside_the_later_one_is_first(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit = Lane.submit
 
@@ -97,7 +97,7 @@ async def test_control_without_keeping_the_whole_pool_aside_the_later_one_is_fir
 
 
 async def test_who_is_set_aside_does_not_hear_of_what_fails_after_the_commit_of_others(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("it could not be counted")
@@ -116,7 +116,7 @@ async def test_who_is_set_aside_does_not_hear_of_what_fails_after_the_commit_of_
 
 
 async def test_who_waits_too_long_for_a_locked_pool_is_told_that_it_is_busy(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await hf._pool_id("locked")
     async with locked_outside(postgres_url):
@@ -135,7 +135,7 @@ async def test_who_waits_too_long_for_a_locked_pool_is_told_that_it_is_busy(
 
 
 async def test_control_without_skipping_one_locked_pool_stops_all(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = QUERIES["postgres"]["lock_pools"]
     monkeypatch.setitem(QUERIES["postgres"], "lock_pools", query.replace("SKIP LOCKED", ""))
@@ -165,7 +165,7 @@ async def frozen_node(url: str, timeout_ms: int | None = None) -> AsyncIterator[
 
 
 async def test_a_frozen_node_loses_its_lock_and_the_others_go_on(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with frozen_node(postgres_url) as frozen:
         # The server ends the frozen node's transaction after two seconds, and nobody else ends it.
@@ -192,7 +192,7 @@ async def test_a_frozen_node_loses_its_lock_and_the_others_go_on(
     control=True,
 )
 async def test_control_without_the_time_limit_a_frozen_node_keeps_its_lock(
-    postgres_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door, "_GIVE_UP_S", 3)
     async with frozen_node(postgres_url, timeout_ms=0):
@@ -200,7 +200,7 @@ async def test_control_without_the_time_limit_a_frozen_node_keeps_its_lock(
             await hf.book("locked", "Bea")
 
 
-async def test_bookings_do_not_wait_for_what_is_written_beside_them(hf: Holdfast) -> None:
+async def test_bookings_do_not_wait_for_what_is_written_beside_them(hf: Fairhold) -> None:
     """Such as the outbox, which notes down what it has sent. SQLite has one writer, and no such thing."""
     tx = await hf.store.begin(beside=True)
     try:

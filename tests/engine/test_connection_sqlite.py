@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from holdfast import Holdfast, granted, open_sync
-from holdfast.errors import Busy, Unavailable
-from holdfast.store.sqlite import store as stores
+from fairhold import Fairhold, granted, open_sync
+from fairhold.errors import Busy, Unavailable
+from fairhold.store.sqlite import store as stores
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, look_now, wrong
 from tests.engine.processes import Worker, run_together
@@ -21,8 +21,8 @@ from tests.verified import assert_verified
 
 
 @pytest.fixture
-async def hf(sqlite_url: str) -> AsyncIterator[Holdfast]:
-    async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as hf:
+async def hf(sqlite_url: str) -> AsyncIterator[Fairhold]:
+    async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("hall", quotas={"main": 100_000}, preset="checkout"))
         yield hf
 
@@ -40,23 +40,23 @@ def test_processes_that_write_at_once_all_get_their_turn(sqlite_url: str) -> Non
     assert len(bookings(picture)) == 450
 
 
-async def test_a_lock_from_outside_is_waited_for_while_reads_go_on(sqlite_url: str, hf: Holdfast) -> None:
+async def test_a_lock_from_outside_is_waited_for_while_reads_go_on(sqlite_url: str, hf: Fairhold) -> None:
     with file_locked_outside(sqlite_url):
         booking = asyncio.create_task(hf.book("hall", "Ann"))
         for _ in range(20):
             granted(await hf.pool("hall"))
             await asyncio.sleep(0.005)
         assert not booking.done()
-        async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as another:
+        async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as another:
             granted(await another.pool("hall"))
     granted(await booking)
     await assert_verified(sqlite_url)
 
 
 async def test_a_lock_that_stays_is_told_as_busy(
-    sqlite_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    sqlite_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.2)
+    monkeypatch.setattr("fairhold.store.sqlite.transaction.BUSY_S", 0.2)
     with file_locked_outside(sqlite_url):
         async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(Busy):
@@ -66,14 +66,14 @@ async def test_a_lock_that_stays_is_told_as_busy(
     assert [b.party for b in bookings(await look(sqlite_url))] == ["Ann"]
 
 
-def limit_pages(hf: Holdfast, count: int | None) -> None:
+def limit_pages(hf: Fairhold, count: int | None) -> None:
     """The writer finds no more room than this; with None, than it has now."""
     writer = hf.store._writer
     pages = writer.execute("PRAGMA page_count").fetchone()[0] if count is None else count
     writer.execute(f"PRAGMA max_page_count = {pages}")
 
 
-async def book_until_it_fails(hf: Holdfast, prefix: str) -> tuple[list[str], str]:
+async def book_until_it_fails(hf: Fairhold, prefix: str) -> tuple[list[str], str]:
     """Who got a seat, and what was said to the first who did not."""
     held = []
     for turn in range(10_000):
@@ -84,7 +84,7 @@ async def book_until_it_fails(hf: Holdfast, prefix: str) -> tuple[list[str], str
     return held, ""
 
 
-async def test_a_full_disk_is_a_clear_error_and_nothing_is_half_done(sqlite_url: str, hf: Holdfast) -> None:
+async def test_a_full_disk_is_a_clear_error_and_nothing_is_half_done(sqlite_url: str, hf: Fairhold) -> None:
     seated: list[str] = []
     for again in range(3):
         limit_pages(hf, None)
@@ -106,7 +106,7 @@ async def test_a_full_disk_is_a_clear_error_and_nothing_is_half_done(sqlite_url:
     await assert_verified(sqlite_url)
 
 
-async def test_what_connections_keep_in_memory_is_little(hf: Holdfast) -> None:
+async def test_what_connections_keep_in_memory_is_little(hf: Fairhold) -> None:
     """However large the database grows, and however many have looked at it at the same time."""
     store = hf.store
     assert isinstance(store, stores.SqliteStore)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast import engine as engines
-from holdfast.errors import OutcomeUnknown
-from holdfast.store.postgres import connections
+from fairhold import Fairhold, granted
+from fairhold import engine as engines
+from fairhold.errors import OutcomeUnknown
+from fairhold.store.postgres import connections
 from testbed.postgres import TemporaryPostgres, fresh_database
 from tests.database import SECRET, ask
 from tests.engine.looking import bookings, look, wrong
 from tests.patience import until
 
-WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'holdfast'"
+WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'fairhold'"
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ async def cancel_the_wait(url: str) -> None:
 
 
 @pytest.fixture
-async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Holdfast]:
-    async with Holdfast.open(durable_url, secret=SECRET, ticker=False) as hf:
+async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fairhold]:
+    async with Fairhold.open(durable_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("hall", quotas={"main": 9}, preset="checkout"))
         granted(await hf.pool("hall"))
         await need_standby(durable_url, "nobody_here")
@@ -69,7 +69,7 @@ async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     "While the standby stays away the outcome is called unknown, and settles with the key later.",
 )
 async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is_away(
-    durable_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    durable_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     booking = asyncio.create_task(hf.book("hall", "Ann", idempotency_key="k"))
     await until(lambda: ask(durable_url, WAITING))
@@ -86,7 +86,7 @@ async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is
     assert [b.party for b in bookings(picture)] == ["Ann"]
 
 
-async def test_it_is_a_yes_once_the_standby_has_come_back(durable_url: str, hf: Holdfast) -> None:
+async def test_it_is_a_yes_once_the_standby_has_come_back(durable_url: str, hf: Fairhold) -> None:
     booking = asyncio.create_task(hf.book("hall", "Ann"))
     await cancel_the_wait(durable_url)
     await asyncio.sleep(0.2)
@@ -102,7 +102,7 @@ async def test_it_is_a_yes_once_the_standby_has_come_back(durable_url: str, hf: 
     control=True,
 )
 async def test_control_believing_the_server_says_yes_without_a_standby(
-    durable_url: str, hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    durable_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("asyncpg.Connection.add_log_listener", lambda *_: None)
     monkeypatch.setattr("asyncpg.Connection.remove_log_listener", lambda *_: None)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.ids import pool_number
+from fairhold import Fairhold, granted
+from fairhold.ids import pool_number
 from tests.database import SECRET
 from tests.engine.crasher import PARTIES
 from tests.engine.looking import Picture, bookings, look, wrong
@@ -66,7 +66,7 @@ def crashing() -> Iterator[Crasher]:
             process.kill()
 
 
-async def prepare(hf: Holdfast, pool: str) -> str:
+async def prepare(hf: Fairhold, pool: str) -> str:
     """Olga has the one seat; Ann and Bea wait for it."""
     granted(await hf.create_pool(pool, quotas={"main": 1}, preset="course_section"))
     olga = granted(await hf.book(pool, "Olga", confirmed=True, by="staff"))
@@ -89,7 +89,7 @@ def states(picture: Picture, pool_id: int | None) -> dict[str, str]:
 )
 async def test_whenever_the_process_dies_all_or_nothing_has_happened(database_url: str) -> None:
     with crashing() as crasher:
-        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
             steps, ended = crasher.run(database_url, "first", await prepare(hf, "first"), NEVER, "")
             assert ended == 0
             assert steps.pop() == "answered"
@@ -105,7 +105,7 @@ async def test_whenever_the_process_dies_all_or_nothing_has_happened(database_ur
 
 
 async def crash_and_try_again(
-    hf: Holdfast, crasher: Crasher, url: str, step: int, when: str, *, last: bool
+    hf: Fairhold, crasher: Crasher, url: str, step: int, when: str, *, last: bool
 ) -> None:
     name = f"pool-{step}-{when}"
     olga = await prepare(hf, name)
@@ -131,7 +131,7 @@ async def test_whenever_the_process_dies_what_was_decided_ahead_is_whole_or_not(
     database_url: str,
 ) -> None:
     with crashing() as crasher:
-        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
             granted(await hf.create_pool("first", quotas={"main": 9}, preset="checkout"))
             steps, ended = crasher.hold_ahead(database_url, "first", NEVER, "")
             assert (steps.pop(), ended) == ("answered", 0)
@@ -160,7 +160,7 @@ async def test_whenever_the_process_dies_what_was_decided_ahead_is_whole_or_not(
 )
 async def test_wherever_sqlite_is_killed_within_the_one_statement_nothing_is_left(sqlite_url: str) -> None:
     with crashing() as crasher:
-        async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as hf:
             killed = 0
             for operations in (1, 50, 200, 500, 1_000, 1_500, 2_000, 100_000):
                 pool = f"pool-{operations}"
@@ -184,7 +184,7 @@ async def test_wherever_sqlite_is_killed_within_the_one_statement_nothing_is_lef
 async def test_control_statements_that_commit_one_by_one_are_caught_half_done(sqlite_url: str) -> None:
     found = []
     with crashing() as crasher:
-        async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as hf:
             for step in range(1, 25):
                 olga = await prepare(hf, f"pool-{step}")
                 _, ended = crasher.run(sqlite_url, f"pool-{step}", olga, step, "after", together=False)

@@ -1,4 +1,4 @@
-"""The PostgreSQL server crashes under load: every answered yes is kept, and Holdfast recovers by itself."""
+"""The PostgreSQL server crashes under load: every answered yes is kept, and Fairhold recovers by itself."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, Refusal, granted
-from holdfast.errors import Unavailable
+from fairhold import Booking, Fairhold, Refusal, granted
+from fairhold.errors import Unavailable
 from testbed.postgres import TemporaryPostgres, fresh_database
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, wrong
@@ -29,7 +29,7 @@ async def durable_url(durable_postgres: TemporaryPostgres) -> AsyncIterator[str]
 class Callers:
     """They book without pause, each party once; after an error they ask again with the same key."""
 
-    def __init__(self, hf: Holdfast) -> None:
+    def __init__(self, hf: Fairhold) -> None:
         self._hf = hf
         self.answered: dict[str, Booking] = {}
         self.errors: list[BaseException] = []
@@ -66,7 +66,7 @@ async def some_more(callers: Callers) -> None:
 async def test_every_answered_yes_outlives_a_crash_of_the_server(
     durable_url: str, durable_postgres: TemporaryPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Holdfast.open(durable_url, secret=SECRET) as hf:
+    async with Fairhold.open(durable_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", quotas={"main": None}, preset="checkout"))
         callers, settle, settled = Callers(hf), hf.engine._settle, []
 
@@ -107,7 +107,7 @@ async def test_a_command_without_a_key_is_settled_too(
     durable_url: str, durable_postgres: TemporaryPostgres
 ) -> None:
     """Whatever a crash leaves open, nobody gets a yes that is not kept, nor two bookings for one call."""
-    async with Holdfast.open(durable_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(durable_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("hall", quotas={"main": None}, preset="checkout"))
         said: Counter[str] = Counter()
         yes: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
+from fairhold import Fairhold, Refusal, granted
 from tests.database import opened
 from tests.verified import assert_verified
 
@@ -24,7 +24,7 @@ SEATS = 2_000
 class Caller:
     """One who books, and goes on with the booking at once; now and then it says something again."""
 
-    def __init__(self, hf: Holdfast, name: int, seed: int) -> None:
+    def __init__(self, hf: Fairhold, name: int, seed: int) -> None:
         self.hf, self.name = hf, name
         self.dice = random.Random(seed * 1_000 + name)
         self.said: list[tuple[str, int, Any]] = []
@@ -61,7 +61,7 @@ class Caller:
             self.wrong.append((was, answer))
 
 
-async def staff(hf: Holdfast, crowd: asyncio.Future[Any]) -> None:
+async def staff(hf: Fairhold, crowd: asyncio.Future[Any]) -> None:
     """Changes something now and then, which goes into no batch with others."""
     number = 0
     while not crowd.done():

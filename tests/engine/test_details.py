@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from holdfast import Holdfast, Outcome, Refusal, granted
-from holdfast.changes import BookingChange, Changes
+from fairhold import Fairhold, Outcome, Refusal, granted
+from fairhold.changes import BookingChange, Changes
 from tests.database import ask, dump, opened
 from tests.patience import until
 from tests.verified import assert_verified, verified
@@ -19,7 +19,7 @@ TRACES = ("Zelda", "zelda@", "celery")
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
         yield hf
@@ -27,7 +27,7 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
 
 
 async def test_a_change_is_an_event_that_names_what_changed_and_not_to_what(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     ann = granted(await hf.book("yoga", {"id": "ann", "name": "Ann"}))
     changed = granted(await hf.change_booking(ann.id, **SAID, by="staff:olga"))
@@ -42,7 +42,7 @@ async def test_a_change_is_an_event_that_names_what_changed_and_not_to_what(
     assert granted(await hf.explain(ann.id))[-1].code == "changed"
 
 
-async def test_who_watches_is_told(hf: Holdfast) -> None:
+async def test_who_watches_is_told(hf: Fairhold) -> None:
     ann = granted(await hf.book("yoga", "ann"))
     changes = Changes(hf)
     before = await changes.now()
@@ -59,7 +59,7 @@ async def test_who_watches_is_told(hf: Holdfast) -> None:
     assert told.booking.answers == {"diet": "vegan"}
 
 
-async def test_every_answer_shows_the_answers(hf: Holdfast) -> None:
+async def test_every_answer_shows_the_answers(hf: Fairhold) -> None:
     olga = granted(await hf.book("yoga", "olga"))
     ann = granted(await hf.book("yoga", "ann", 2))
     granted(await hf.change_booking(ann.id, answers={"diet": "vegan"}))
@@ -74,7 +74,7 @@ async def test_every_answer_shows_the_answers(hf: Holdfast) -> None:
     assert [booking.answers for booking in listed] == [{}, {"diet": "vegan"}, {"diet": "vegan"}]
 
 
-async def test_one_key_is_one_change_and_one_answer(hf: Holdfast) -> None:
+async def test_one_key_is_one_change_and_one_answer(hf: Fairhold) -> None:
     ann = granted(await hf.book("yoga", "ann"))
     first = await hf.change_booking(ann.id, **SAID, idempotency_key="once")
     assert await hf.change_booking(ann.id, **SAID, idempotency_key="once") == first
@@ -90,7 +90,7 @@ async def test_one_key_is_one_change_and_one_answer(hf: Holdfast) -> None:
 
 
 async def test_nothing_new_is_no_event_and_what_is_wrong_changes_nothing(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     ann = granted(await hf.book("yoga", "ann"))
     granted(await hf.change_booking(ann.id, **SAID))
@@ -120,7 +120,7 @@ async def test_nothing_new_is_no_event_and_what_is_wrong_changes_nothing(
     assert await dump(database_url) == before
 
 
-async def test_who_is_forgotten_leaves_no_detail_behind(hf: Holdfast, database_url: str) -> None:
+async def test_who_is_forgotten_leaves_no_detail_behind(hf: Fairhold, database_url: str) -> None:
     ann = granted(await hf.book("yoga", "ann", confirmed=True, by="staff"))
     granted(await hf.change_booking(ann.id, **SAID, idempotency_key="said"))
     assert "celery" in str(await dump(database_url))
@@ -128,7 +128,7 @@ async def test_who_is_forgotten_leaves_no_detail_behind(hf: Holdfast, database_u
     assert [word for word in TRACES if word in str(await dump(database_url))] == []
 
 
-async def test_a_change_behind_the_log_is_seen(hf: Holdfast, database_url: str) -> None:
+async def test_a_change_behind_the_log_is_seen(hf: Fairhold, database_url: str) -> None:
     """Control: when a booking last changed is what its last event says."""
     ann = granted(await hf.book("yoga", "ann"))
     granted(await hf.change_booking(ann.id, **SAID))
@@ -137,7 +137,7 @@ async def test_a_change_behind_the_log_is_seen(hf: Holdfast, database_url: str) 
     await ask(database_url, "UPDATE bookings SET updated_at = updated_at - 1")
 
 
-async def test_who_gives_an_address_in_line_for_the_first_time_is_told_the_position(hf: Holdfast) -> None:
+async def test_who_gives_an_address_in_line_for_the_first_time_is_told_the_position(hf: Fairhold) -> None:
     olga = granted(await hf.book("yoga", "olga"))
     ann, bea = [granted(await hf.book("yoga", name)) for name in ("ann", "bea")]
 

@@ -8,13 +8,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast import Booking, Holdfast, granted
-from holdfast.errors import Busy
+from fairhold import Booking, Fairhold, granted
+from fairhold.errors import Busy
 from tests.engine.staging import nodes, outcome
 from tests.verified import assert_verified
 
 
-async def held(hf: Holdfast, *pools: str) -> list[Booking]:
+async def held(hf: Fairhold, *pools: str) -> list[Booking]:
     """A booking of Ann's in each of these pools, made for it."""
     for pool in pools:
         granted(await hf.create_pool(pool, preset="checkout", quotas={"main": 10}))
@@ -74,7 +74,7 @@ async def test_one_key_at_two_processes_changes_once(database_url: str) -> None:
 async def test_a_pool_locked_outside_keeps_a_change_waiting_and_nobody_else(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3_600)
+    monkeypatch.setattr("fairhold.door._GIVE_UP_S", 3_600)
     async with nodes(postgres_url, 1) as (hf,):
         ann, _ = await held(hf, "locked", "free")
         connection = await asyncpg.connect(postgres_url)
@@ -85,7 +85,7 @@ async def test_a_pool_locked_outside_keeps_a_change_waiting_and_nobody_else(
             granted(await hf.book("free", "bea"))
             assert not change.done()
         assert granted(await change).party.name == "Ann"
-        monkeypatch.setattr("holdfast.door._GIVE_UP_S", 0.2)
+        monkeypatch.setattr("fairhold.door._GIVE_UP_S", 0.2)
         async with connection.transaction():
             await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
             with pytest.raises(Busy):

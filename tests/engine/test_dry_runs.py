@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, Outcome, Refusal, granted
-from holdfast.records import QuotaUse
+from fairhold import Booking, Fairhold, Outcome, Refusal, granted
+from fairhold.records import QuotaUse
 from tests.database import dump, opened
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     """A full class of three with three in line, and an event with two quotas and an open share."""
     async with opened(database_url) as hf:
         granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": 3}))
@@ -40,7 +40,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-async def events_of(hf: Holdfast, pool: str, after: int) -> list[tuple[str, Any, str]]:
+async def events_of(hf: Fairhold, pool: str, after: int) -> list[tuple[str, Any, str]]:
     return [(e.event, e.booking, e.by) for e in granted(await hf.log(pool, after=after, limit=1000))]
 
 
@@ -49,7 +49,7 @@ def told(outcome: Outcome) -> tuple[list[Any], list[Any]]:
     return events, [(message["kind"], message["booking"]) for message in outcome.messages]
 
 
-async def really(hf: Holdfast, pool: str, change: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+async def really(hf: Fairhold, pool: str, change: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     """Make the change, and tell what happened and who was told."""
     entries, messages = len(granted(await hf.log(pool))), len(granted(await hf.messages(pool)))
     granted(await hf.change_pool(pool, **change))
@@ -59,7 +59,7 @@ async def really(hf: Holdfast, pool: str, change: Mapping[str, Any]) -> tuple[li
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 async def test_a_change_is_told_beforehand_and_comes_true(
-    hf: Holdfast, database_url: str, change: Mapping[str, Any]
+    hf: Fairhold, database_url: str, change: Mapping[str, Any]
 ) -> None:
     before = await dump(database_url)
     outcome = granted(await hf.change_pool("class", dry_run=True, **change))
@@ -69,7 +69,7 @@ async def test_a_change_is_told_beforehand_and_comes_true(
     assert await really(hf, "class", change) == told(outcome)
 
 
-async def test_who_would_lose_their_place_is_named(hf: Holdfast, database_url: str) -> None:
+async def test_who_would_lose_their_place_is_named(hf: Fairhold, database_url: str) -> None:
     before = await dump(database_url)
     refused = await hf.change_pool("class", sizes={"main": 1})
     assert isinstance(refused, Refusal)
@@ -88,7 +88,7 @@ async def test_who_would_lose_their_place_is_named(hf: Holdfast, database_url: s
     assert line == [(1, "bea"), (2, "cyd"), (3, "dan"), (4, "eve"), (5, "fay")]
 
 
-async def test_the_latest_of_each_quota_lose_their_place(hf: Holdfast) -> None:
+async def test_the_latest_of_each_quota_lose_their_place(hf: Fairhold) -> None:
     """The latest may be of a quota with few to lose, while more must go from one that filled early."""
     granted(await hf.create_pool("tour", preset="event_signup", quotas={"early": 5, "late": 10}))
     for quota, size in (("early", 5), ("late", 10)):
@@ -103,7 +103,7 @@ async def test_the_latest_of_each_quota_lose_their_place(hf: Holdfast) -> None:
     assert granted(await hf.stats("tour")).quotas == {"early": QuotaUse(0, 0), "late": QuotaUse(9, 0)}
 
 
-async def test_who_is_past_the_deadline_is_not_demoted_in_place_of_another(hf: Holdfast) -> None:
+async def test_who_is_past_the_deadline_is_not_demoted_in_place_of_another(hf: Fairhold) -> None:
     """A hold that has run out takes no room: with it gone, somebody else is the latest to lose a place."""
     granted(await hf.create_pool("hut", preset="class_waitlist", quotas={"main": 3}))
     for who in ("ann", "bea"):
@@ -117,10 +117,10 @@ async def test_who_is_past_the_deadline_is_not_demoted_in_place_of_another(hf: H
 
 
 @pytest.mark.parametrize("quantity", [1, 2])
-async def test_a_booking_can_be_tried_first(hf: Holdfast, database_url: str, quantity: int) -> None:
+async def test_a_booking_can_be_tried_first(hf: Fairhold, database_url: str, quantity: int) -> None:
     before = await dump(database_url)
     for pool, quota in (("class", "main"), ("event", "a"), ("event", "b")):
-        book = partial(Holdfast.book, pool=pool, party="gus", quantity=quantity, quota=quota)
+        book = partial(Fairhold.book, pool=pool, party="gus", quantity=quantity, quota=quota)
         outcome = granted(await hf.dry_run(book))
         assert isinstance(outcome, Outcome)
         assert await dump(database_url) == before
@@ -132,7 +132,7 @@ async def test_a_booking_can_be_tried_first(hf: Holdfast, database_url: str, qua
         before = await dump(database_url)
 
 
-async def test_a_dry_run_uses_up_no_idempotency_key(hf: Holdfast, database_url: str) -> None:
+async def test_a_dry_run_uses_up_no_idempotency_key(hf: Fairhold, database_url: str) -> None:
     before = await dump(database_url)
     for who in ("gus", "hal"):
         dry = granted(await hf.dry_run(partial(booking_once, who=who)))
@@ -143,7 +143,7 @@ async def test_a_dry_run_uses_up_no_idempotency_key(hf: Holdfast, database_url: 
 
 
 async def test_a_dry_run_says_what_a_key_that_was_used_would_be_answered(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     granted(await booking_once(hf, "gus"))
     refused = await hf.book("class", "gus", 9, quota="none", idempotency_key="refused")
@@ -171,11 +171,11 @@ async def test_a_dry_run_says_what_a_key_that_was_used_would_be_answered(
     assert await dump(database_url) == before
 
 
-async def booking_once(hf: Holdfast, who: str) -> Booking | Refusal:
+async def booking_once(hf: Fairhold, who: str) -> Booking | Refusal:
     return await hf.book("class", who, idempotency_key="once")
 
 
-async def test_a_dry_run_of_keeping_asks_the_key_too(hf: Holdfast, database_url: str) -> None:
+async def test_a_dry_run_of_keeping_asks_the_key_too(hf: Fairhold, database_url: str) -> None:
     granted(await hf.erase_person("ann", cancel=True, idempotency_key="gone"))
     granted(await hf.import_csv("event", "party_id,quota\nivy,a\n", idempotency_key="file"))
     before = await dump(database_url)
@@ -199,7 +199,7 @@ async def test_a_dry_run_of_keeping_asks_the_key_too(hf: Holdfast, database_url:
     assert await dump(database_url) == before
 
 
-async def test_what_is_due_is_part_of_what_is_told(hf: Holdfast, database_url: str) -> None:
+async def test_what_is_due_is_part_of_what_is_told(hf: Fairhold, database_url: str) -> None:
     """A dry run shows what has fallen due as well, and still leaves it to be done."""
     granted(await hf.create_pool("hut", preset="class_waitlist", quotas={"main": 1}))
     ann = granted(await hf.book("hut", "ann"))
@@ -215,7 +215,7 @@ async def test_what_is_due_is_part_of_what_is_told(hf: Holdfast, database_url: s
     assert await dump(database_url) == before
 
 
-async def test_any_command_can_be_tried_first(hf: Holdfast, database_url: str) -> None:
+async def test_any_command_can_be_tried_first(hf: Fairhold, database_url: str) -> None:
     """Each is told exactly as it then happens, and the trying writes nothing."""
     granted(await hf.create_pool("any", preset="class_waitlist", quotas={"main": 1}))
     ann, bea, cyd = [granted(await hf.book("any", who)) for who in ("ann", "bea", "cyd")]
@@ -243,7 +243,7 @@ async def test_any_command_can_be_tried_first(hf: Holdfast, database_url: str) -
     assert await dump(database_url) == before
 
 
-async def test_what_cannot_be_tried_is_refused_and_not_done(hf: Holdfast, database_url: str) -> None:
+async def test_what_cannot_be_tried_is_refused_and_not_done(hf: Fairhold, database_url: str) -> None:
     """Wording, webhooks, contacts, origins and retention are written beside the lane."""
     hook = granted(await hf.add_webhook("https://example.org/hook"))
     commands = {

@@ -19,17 +19,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
-from holdfast.answers import answer_of
-from holdfast.core import commands as c
-from holdfast.core.decide import decide
-from holdfast.core.model import Pool
-from holdfast.core.view import View
-from holdfast.core.work import Decision
-from holdfast.lane import Job
-from holdfast.shapes import Sight, shape_of
-from holdfast.store import blocks, loaded, loader, rows
-from holdfast.store.writer import GENESIS, entry_digest
-from holdfast.sync import SyncHoldfast, open_sync
+from fairhold.answers import answer_of
+from fairhold.core import commands as c
+from fairhold.core.decide import decide
+from fairhold.core.model import Pool
+from fairhold.core.view import View
+from fairhold.core.work import Decision
+from fairhold.lane import Job
+from fairhold.shapes import Sight, shape_of
+from fairhold.store import blocks, loaded, loader, rows
+from fairhold.store.writer import GENESIS, entry_digest
+from fairhold.sync import SyncFairhold, open_sync
 from testbed.postgres import fresh_database
 from tests.core.drawn import any_pool, attributes, requests, starts
 from tests.core.history import START, History
@@ -67,7 +67,7 @@ class Mirrored(History):
 
     numbers = count(1)
 
-    def __init__(self, mirrors: list[SyncHoldfast], pool: Pool, units: tuple[dict[str, Any], ...]) -> None:
+    def __init__(self, mirrors: list[SyncFairhold], pool: Pool, units: tuple[dict[str, Any], ...]) -> None:
         number = next(self.numbers)
         self.mirrors = mirrors
         self.now, self.view, self.log = START, View(), []
@@ -135,14 +135,14 @@ class Mirrored(History):
         }
 
 
-async def decided(mirror: SyncHoldfast, pool_id: int, command: c.Command) -> Any:
+async def decided(mirror: SyncFairhold, pool_id: int, command: c.Command) -> Any:
     """The engine's own answer, past what the library checks before it asks."""
     job = Job(pool_id, command, asyncio.get_running_loop().create_future(), "default")
     mirror.hf.engine.lane.submit(job)
     return await job.future
 
 
-async def read(mirror: SyncHoldfast, pool_id: int) -> dict[str, Rows]:
+async def read(mirror: SyncFairhold, pool_id: int) -> dict[str, Rows]:
     url = URLS[mirror.hf.store.dialect]
     async with asking(url) as ask:
         of_pool = "due_at, round, numbers, arrivals, log_seq, log_hash"
@@ -161,7 +161,7 @@ URLS: dict[str, str] = {}
 
 
 @pytest.fixture
-def mirrors(sqlite_url: str, postgres_server_url: str) -> Iterator[list[SyncHoldfast]]:
+def mirrors(sqlite_url: str, postgres_server_url: str) -> Iterator[list[SyncFairhold]]:
     with fresh_database(postgres_server_url) as postgres_url:
         URLS.update(sqlite=sqlite_url, postgres=postgres_url)
         options: dict[str, Any] = {"secret": SECRET, "ticker": False}
@@ -184,7 +184,7 @@ def little_at_a_time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReq
     monkeypatch.setattr(blocks, "MERGED_MAX", 3)
 
 
-def test_both_databases_and_the_bare_core_agree(mirrors: list[SyncHoldfast], little_at_a_time: None) -> None:
+def test_both_databases_and_the_bare_core_agree(mirrors: list[SyncFairhold], little_at_a_time: None) -> None:
     class Same(Histories):
         @initialize(
             pool=any_pool(),

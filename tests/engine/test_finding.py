@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, finding, granted
+from fairhold import Fairhold, Refusal, finding, granted
 from tests.database import opened
 from tests.engine.counting import counted
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
@@ -31,7 +31,7 @@ PEOPLE = [
 ]
 
 
-async def stage(hf: Holdfast) -> None:
+async def stage(hf: Fairhold) -> None:
     for key in ("yoga", "gig"):
         granted(await hf.create_pool(key, quotas={"main": 9}))
     for index, who in enumerate(PEOPLE):
@@ -68,13 +68,13 @@ SAID = [
 ]
 
 
-async def test_people_are_found_by_what_they_say(hf: Holdfast) -> None:
+async def test_people_are_found_by_what_they_say(hf: Fairhold) -> None:
     await stage(hf)
     for said, who in SAID:
         assert [it.party.id for it in granted(await hf.find(said))] == ([who] if who else []), said
 
 
-async def test_a_reference_an_id_and_a_link_find_their_booking(hf: Holdfast) -> None:
+async def test_a_reference_an_id_and_a_link_find_their_booking(hf: Fairhold) -> None:
     await stage(hf)
     made = granted(await hf.booking(granted(await hf.find("dee"))[0].id, secret=True))
     for name in (
@@ -87,7 +87,7 @@ async def test_a_reference_an_id_and_a_link_find_their_booking(hf: Holdfast) -> 
     assert granted(await hf.find(made.reference, pool="gig")) == []
 
 
-async def test_only_the_org_and_the_pool_that_are_asked_are_searched_the_newest_first(hf: Holdfast) -> None:
+async def test_only_the_org_and_the_pool_that_are_asked_are_searched_the_newest_first(hf: Fairhold) -> None:
     await stage(hf)
     theirs = hf.for_org("theirs")
     granted(await theirs.create_pool("yoga", quotas={"main": 9}))
@@ -98,7 +98,7 @@ async def test_only_the_org_and_the_pool_that_are_asked_are_searched_the_newest_
     assert [it.party.id for it in granted(await theirs.find("ann"))] == ["t-1"]
 
 
-async def test_what_cannot_be_looked_for_is_refused_by_field(hf: Holdfast) -> None:
+async def test_what_cannot_be_looked_for_is_refused_by_field(hf: Fairhold) -> None:
     wrong: list[Any] = ["", "  ", "x" * 201, 7, None, "a\x00b"]
     for said in wrong:
         refused = await hf.find(said)
@@ -109,7 +109,7 @@ async def test_what_cannot_be_looked_for_is_refused_by_field(hf: Holdfast) -> No
 
 
 async def test_many_bookings_are_looked_through_in_pieces_and_not_without_end(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finding, "_PIECE", 10)
     granted(await hf.create_pool("big", quotas={"main": 99}))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.history import SCANNED_MAX
-from holdfast.numbers import ENTRIES_MAX, Entry, Standing, changes, figures
-from holdfast.store import rows
+from fairhold import Fairhold, Refusal, granted
+from fairhold.history import SCANNED_MAX
+from fairhold.numbers import ENTRIES_MAX, Entry, Standing, changes, figures
+from fairhold.store import rows
 from tests.database import START, ask, opened
 from tests.engine.lively import Lively, make_pools
 
@@ -18,12 +18,12 @@ HOUR = 3_600
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
-async def salon(hf: Holdfast) -> dict[str, str]:
+async def salon(hf: Fairhold) -> dict[str, str]:
     """Olga has the chair and gives it back; Ann does not answer, Bea declines, Cyd claims."""
     units = [{"label": "2 pm"}, {"label": "5 pm"}]
     granted(await hf.create_pool("salon", preset="last_minute", quotas=[{"key": "chair", "units": units}]))
@@ -47,7 +47,7 @@ def events(page: Any) -> list[str]:
     return [entry.event for entry in granted(page).entries]
 
 
-async def test_the_newest_comes_first_and_pages_lead_back_to_the_beginning(hf: Holdfast) -> None:
+async def test_the_newest_comes_first_and_pages_lead_back_to_the_beginning(hf: Fairhold) -> None:
     await salon(hf)
     whole = granted(await hf.log("salon", limit=1000))
     found, before = [], None
@@ -60,7 +60,7 @@ async def test_the_newest_comes_first_and_pages_lead_back_to_the_beginning(hf: H
     assert found == whole[::-1]
 
 
-async def test_one_may_look_for_some_of_it_alone(hf: Holdfast) -> None:
+async def test_one_may_look_for_some_of_it_alone(hf: Fairhold) -> None:
     await salon(hf)
     assert events(await hf.history("salon", topic="offers")) == [
         "Claimed",
@@ -80,7 +80,7 @@ async def test_one_may_look_for_some_of_it_alone(hf: Holdfast) -> None:
     ]
 
 
-async def test_a_seat_has_a_story_of_its_own(hf: Holdfast) -> None:
+async def test_a_seat_has_a_story_of_its_own(hf: Fairhold) -> None:
     found = await salon(hf)
     page = granted(await hf.history("salon", unit="2 pm"))
     assert [(entry.event, entry.booking) for entry in page.entries if entry.booking] == [
@@ -98,11 +98,11 @@ async def test_a_seat_has_a_story_of_its_own(hf: Holdfast) -> None:
 
 
 async def test_a_page_looks_at_so_much_and_says_where_to_go_on(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await salon(hf)
-    monkeypatch.setattr("holdfast.history.SCANNED_MAX", 6)
-    monkeypatch.setattr("holdfast.history._AT_ONCE", 3)
+    monkeypatch.setattr("fairhold.history.SCANNED_MAX", 6)
+    monkeypatch.setattr("fairhold.history._AT_ONCE", 3)
     page = granted(await hf.history("salon", topic="pool"))
     assert page.entries == ()
     assert page.earlier is not None
@@ -118,14 +118,14 @@ async def test_a_page_looks_at_so_much_and_says_where_to_go_on(
     ("wrong", "field"),
     [({"topic": "all"}, "topic"), ({"actor": "me"}, "actor"), ({"limit": 0}, "limit"), ({"unit": 7}, "unit")],
 )
-async def test_what_cannot_be_looked_for_is_refused(hf: Holdfast, wrong: dict[str, Any], field: str) -> None:
+async def test_what_cannot_be_looked_for_is_refused(hf: Fairhold, wrong: dict[str, Any], field: str) -> None:
     await salon(hf)
     answer = await hf.history("salon", **wrong)
     assert isinstance(answer, Refusal)
     assert (answer.code, answer.field) == ("invalid", field)
 
 
-async def test_other_orgs_see_nothing_of_it(hf: Holdfast) -> None:
+async def test_other_orgs_see_nothing_of_it(hf: Fairhold) -> None:
     await salon(hf)
     theirs = hf.for_org("theirs")
     for answer in (
@@ -139,7 +139,7 @@ async def test_other_orgs_see_nothing_of_it(hf: Holdfast) -> None:
 
 @pytest.mark.tampered
 async def test_a_pool_is_verified_and_what_was_tampered_with_is_named(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     await salon(hf)
     assert granted(await hf.verify("salon")).whole
@@ -149,7 +149,7 @@ async def test_a_pool_is_verified_and_what_was_tampered_with_is_named(
     assert "log_tells_all" in {finding.promise for finding in report.findings}
 
 
-async def test_the_numbers_tell_of_freed_seats_and_offers(hf: Holdfast) -> None:
+async def test_the_numbers_tell_of_freed_seats_and_offers(hf: Fairhold) -> None:
     await salon(hf)
     await hf.advance(seconds=3 * HOUR)
     found = granted(await hf.numbers("salon", days=1))
@@ -165,7 +165,7 @@ async def test_the_numbers_tell_of_freed_seats_and_offers(hf: Holdfast) -> None:
     assert (found.points[0].used, found.points[0].waiting) == (0, 0)
 
 
-async def test_quiet_pools_have_numbers_too(hf: Holdfast) -> None:
+async def test_quiet_pools_have_numbers_too(hf: Fairhold) -> None:
     granted(await hf.create_pool("new", quotas={"main": None}))
     found = granted(await hf.numbers("new"))
     assert found.capacity is None
@@ -176,7 +176,7 @@ async def test_quiet_pools_have_numbers_too(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_fill_and_line_are_what_they_were(hf: Holdfast, seed: int) -> None:
+async def test_fill_and_line_are_what_they_were(hf: Fairhold, seed: int) -> None:
     """Whatever happened: told from the log alone, seats and line are those that were seen at the time."""
     pools = await make_pools(hf)
     lively = Lively(hf, pools, seed)
@@ -204,7 +204,7 @@ async def test_fill_and_line_are_what_they_were(hf: Holdfast, seed: int) -> None
             assert waiting - sum(it[2] for it in steps) == sum(it[2] for it in before), f"{pool} {begin}"
 
 
-async def logged(hf: Holdfast, pool: str) -> list[Entry]:
+async def logged(hf: Fairhold, pool: str) -> list[Entry]:
     pool_id = await hf.reads.pool_id(pool, hf.org)
     found = await hf.store.reader().rows("log_with_quantities", pool_id, ENTRIES_MAX)
     return [Entry(*row[:4], rows.mapping_of(row[4]), row[5]) for row in reversed(found)]  # type: ignore[call-arg]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.hoarding import Source
+from fairhold import Fairhold, Refusal, granted
+from fairhold.hoarding import Source
 from tests.database import ask, dump, opened
 from tests.verified import assert_verified
 
@@ -18,7 +18,7 @@ BOT, OTHER = Source("bot", 3, 2), Source("other", 3, 2)
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         for pool in ("a", "b"):
             policy = {"holds_per_party_max": None}
@@ -31,14 +31,14 @@ def outcome(answer: Any) -> str:
     return answer.code if isinstance(answer, Refusal) else str(answer.state)
 
 
-async def test_of_many_at_once_from_one_source_only_so_many_are_held(hf: Holdfast) -> None:
+async def test_of_many_at_once_from_one_source_only_so_many_are_held(hf: Fairhold) -> None:
     asked = [hf.book("ab"[n % 2], f"party {n}", source=BOT) for n in range(50)]
     assert Counter(map(outcome, await asyncio.gather(*asked))) == {"held": 3, "too_many_requests": 47}
     assert outcome(await hf.book("a", "party 99", source=OTHER)) == "held"
     assert outcome(await hf.book("a", "party 98")) == "held", "who is no stranger is not limited"
 
 
-async def test_one_party_holds_only_so_many_from_wherever_it_asks(hf: Holdfast) -> None:
+async def test_one_party_holds_only_so_many_from_wherever_it_asks(hf: Fairhold) -> None:
     for pool, source in (("a", BOT), ("b", OTHER)):
         assert outcome(await hf.book(pool, "ann", source=source)) == "held"
     refused = await hf.book("a", "ann", source=OTHER)
@@ -51,7 +51,7 @@ async def test_one_party_holds_only_so_many_from_wherever_it_asks(hf: Holdfast) 
 
 
 @pytest.mark.parametrize("how", ["confirm", "cancel", "expire"])
-async def test_a_hold_that_is_over_does_not_count(hf: Holdfast, database_url: str, how: str) -> None:
+async def test_a_hold_that_is_over_does_not_count(hf: Fairhold, database_url: str, how: str) -> None:
     holds = [granted(await hf.book("a", f"party {n}", source=BOT)) for n in range(3)]
     assert outcome(await hf.book("b", "late", source=BOT)) == "too_many_requests"
     sources = "SELECT count(*) FROM bookings WHERE source IS NOT NULL"
@@ -65,7 +65,7 @@ async def test_a_hold_that_is_over_does_not_count(hf: Holdfast, database_url: st
     assert await ask(database_url, sources) == [(left,)], "what is decided forgets where it came from"
 
 
-async def test_who_comes_from_the_line_to_a_hold_counts_too(hf: Holdfast) -> None:
+async def test_who_comes_from_the_line_to_a_hold_counts_too(hf: Fairhold) -> None:
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
     first = granted(await hf.book("gig", "olga"))
     for n in range(3):
@@ -76,7 +76,7 @@ async def test_who_comes_from_the_line_to_a_hold_counts_too(hf: Holdfast) -> Non
     assert outcome(await hf.book("a", "z", source=BOT)) == "too_many_requests"
 
 
-async def test_a_no_for_now_is_not_kept_under_the_key_and_a_yes_is(hf: Holdfast) -> None:
+async def test_a_no_for_now_is_not_kept_under_the_key_and_a_yes_is(hf: Fairhold) -> None:
     holds = [granted(await hf.book("a", f"p{n}", source=BOT, idempotency_key=f"k{n}")) for n in range(3)]
     assert await hf.book("a", "p0", source=BOT, idempotency_key="k0") == holds[0]
     elsewhere = await hf.book("a", "p0", source=OTHER, idempotency_key="k0")
@@ -86,7 +86,7 @@ async def test_a_no_for_now_is_not_kept_under_the_key_and_a_yes_is(hf: Holdfast)
     assert outcome(await hf.book("a", "p3", source=BOT, idempotency_key="k3")) == "held"
 
 
-async def test_two_processes_count_together(database_url: str, hf: Holdfast) -> None:
+async def test_two_processes_count_together(database_url: str, hf: Fairhold) -> None:
     async with opened(database_url) as second:
         asked = [(hf, second)[n % 2].book("a", f"party {n}", source=BOT) for n in range(40)]
         assert Counter(map(outcome, await asyncio.gather(*asked))) == {"held": 3, "too_many_requests": 37}
@@ -96,7 +96,7 @@ async def test_two_processes_count_together(database_url: str, hf: Holdfast) -> 
 
 
 async def test_where_somebody_came_from_is_in_no_log_and_goes_with_them(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     source = Source("0123456789abcdef", 3, 3)
     granted(await hf.book("a", "ann", source=source))
@@ -106,7 +106,7 @@ async def test_where_somebody_came_from_is_in_no_log_and_goes_with_them(
     assert source.address not in str(await dump(database_url))
 
 
-async def test_a_limit_of_nothing_is_none(hf: Holdfast) -> None:
+async def test_a_limit_of_nothing_is_none(hf: Fairhold) -> None:
     free = Source("free", 0, 0)
     answers = [await hf.book("a", "ann", source=free) for _ in range(12)]
     assert Counter(map(outcome, answers)) == {"held": 12}

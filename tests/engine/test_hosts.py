@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from holdfast import Booking, Holdfast, granted
-from holdfast.errors import SettingsWrong, Unavailable
-from holdfast.store.postgres import connections, hosts
+from fairhold import Booking, Fairhold, granted
+from fairhold.errors import SettingsWrong, Unavailable
+from fairhold.store.postgres import connections, hosts
 from tests.database import SECRET, ask
 from tests.engine.proxy import Proxy, proxied
 from tests.patience import until
@@ -49,7 +49,7 @@ def test_each_host_gets_an_address_with_all_the_rest() -> None:
 async def test_several_hosts_in_the_query_are_refused_in_one_line() -> None:
     """They would be asked in their order, and one that can only be read would be kept."""
     with pytest.raises(SettingsWrong, match="postgresql://HOST,HOST/NAME"):
-        async with Holdfast.open("postgresql:///seats?host=a,b"):
+        async with Fairhold.open("postgresql:///seats?host=a,b"):
             pass
 
 
@@ -66,7 +66,7 @@ async def test_a_host_that_does_not_answer_keeps_nobody_from_the_next(
     monkeypatch.setattr(connections, "CONNECT_S", FOR_EVER_S)
     async with two_ways(postgres_url) as (silent, _, url):
         silent.stall()
-        async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
             granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1}))
             granted(await hf.book("gig", "Ann"))
             granted(await hf.pool("gig"))
@@ -78,7 +78,7 @@ async def test_reads_go_where_writes_go_when_the_first_host_falls_silent(
 ) -> None:
     async with (
         two_ways(postgres_url) as (first, _, url),
-        Holdfast.open(url, secret=SECRET, ticker=False) as hf,
+        Fairhold.open(url, secret=SECRET, ticker=False) as hf,
     ):
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         granted(await hf.pool("gig"))
@@ -170,14 +170,14 @@ async def test_a_server_that_can_only_be_read_is_left_as_soon_as_another_can_be_
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One address that leads to whoever leads, but a little late: what was reached first was a standby."""
-    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
     name = postgres_url.rsplit("/", 1)[-1]
-    async with Holdfast.open(postgres_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(postgres_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         # From here on nothing has to be read for a booking but by the writer.
         granted(await hf.pool("gig"))
         await ask(postgres_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        others = "application_name = 'holdfast' AND datname = current_database()"
+        others = "application_name = 'fairhold' AND datname = current_database()"
         await ask(postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
         with pytest.raises(Unavailable, match="ReadOnly"):
             await hf.book("gig", "Ann")
@@ -197,7 +197,7 @@ async def test_a_server_that_ends_its_connections_is_away_and_no_fault_of_ours(
     async def fails(*_: Any, **__: Any) -> None:
         raise confused
 
-    async with Holdfast.open(postgres_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(postgres_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
         with monkeypatch.context() as patch:
             patch.setattr(asyncpg.Connection, "fetch", fails)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, PoolState, Refusal, granted, upkeep
-from holdfast.answers import digest_as_said
-from holdfast.core.policy import PRESETS
-from holdfast.staff_commands import StaffCommands
-from holdfast.store.writer import Writer
+from fairhold import Booking, Fairhold, PoolState, Refusal, granted, upkeep
+from fairhold.answers import digest_as_said
+from fairhold.core.policy import PRESETS
+from fairhold.staff_commands import StaffCommands
+from fairhold.store.writer import Writer
 from tests.database import SECRET, START, ask, dump, opened
 from tests.engine.staging import HandClock
 from tests.patience import until
@@ -22,11 +22,11 @@ from tests.patience import until
 ASK_AGAIN = """
 import asyncio, json, sys
 import msgspec
-from holdfast import Holdfast, TestClock
+from fairhold import Fairhold, TestClock
 
 async def main():
     url, key, who, start, secret = sys.argv[1:]
-    async with Holdfast.open(url, clock=TestClock(int(start)), secret=secret) as hf:
+    async with Fairhold.open(url, clock=TestClock(int(start)), secret=secret) as hf:
         answer = await hf.book("gig", who, idempotency_key=key)
         print(json.dumps(msgspec.to_builtins(answer), default=str))
 
@@ -35,7 +35,7 @@ asyncio.run(main())
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
         yield hf
@@ -46,12 +46,12 @@ def refused(answer: Any) -> str:
     return answer.code
 
 
-async def bookings(hf: Holdfast) -> int:
+async def bookings(hf: Fairhold) -> int:
     return len(granted(await hf.bookings("gig")))
 
 
 async def test_the_same_request_gets_the_same_answer_and_has_one_effect(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     first = granted(await hf.book("gig", "ann", idempotency_key="once"))
     after = await dump(database_url)
@@ -61,7 +61,7 @@ async def test_the_same_request_gets_the_same_answer_and_has_one_effect(
     assert first.edit_token is not None, "the answer is whole each time"
 
 
-async def test_the_answer_stays_what_it_was_whatever_happened_since(hf: Holdfast) -> None:
+async def test_the_answer_stays_what_it_was_whatever_happened_since(hf: Fairhold) -> None:
     first = granted(await hf.book("gig", "ann", idempotency_key="once"))
     granted(await hf.cancel(first.id))
     await hf.advance(seconds=3600)
@@ -70,7 +70,7 @@ async def test_the_answer_stays_what_it_was_whatever_happened_since(hf: Holdfast
     assert (again.state, granted(await hf.booking(first.id)).state) == ("held", "cancelled")
 
 
-async def test_every_command_with_a_key_is_done_once(hf: Holdfast, database_url: str) -> None:
+async def test_every_command_with_a_key_is_done_once(hf: Fairhold, database_url: str) -> None:
     async def twice(method: Any, *args: Any, **options: Any) -> Any:
         key = f"{method.__name__} {args}"
         first = await method(*args, idempotency_key=key, **options)
@@ -94,7 +94,7 @@ async def test_every_command_with_a_key_is_done_once(hf: Holdfast, database_url:
     await twice(hf.claim, offer.token, 1)
 
 
-async def test_every_command_of_staff_with_a_key_is_done_once(hf: Holdfast, database_url: str) -> None:
+async def test_every_command_of_staff_with_a_key_is_done_once(hf: Fairhold, database_url: str) -> None:
     """Asked again it changes nothing and answers as before; asked otherwise under its key, it is refused."""
     ways: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
 
@@ -136,7 +136,7 @@ async def test_every_command_of_staff_with_a_key_is_done_once(hf: Holdfast, data
     )
 
 
-async def test_a_refusal_is_an_answer_like_any_other(hf: Holdfast) -> None:
+async def test_a_refusal_is_an_answer_like_any_other(hf: Fairhold) -> None:
     granted(await hf.book("gig", "ann"))
     first = await hf.book("gig", "bea", if_full="refuse", idempotency_key="once")
     assert refused(first) == "not_enough_room"
@@ -145,7 +145,7 @@ async def test_a_refusal_is_an_answer_like_any_other(hf: Holdfast) -> None:
     assert granted(await hf.book("gig", "bea", if_full="refuse", idempotency_key="twice")).state == "held"
 
 
-async def test_another_request_under_the_same_key_is_refused(hf: Holdfast, database_url: str) -> None:
+async def test_another_request_under_the_same_key_is_refused(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("other", preset="class_waitlist", quotas={"main": 1}))
     ann = granted(await hf.book("gig", "ann", idempotency_key="once"))
     before = await dump(database_url)
@@ -163,7 +163,7 @@ async def test_another_request_under_the_same_key_is_refused(hf: Holdfast, datab
     assert await dump(database_url) == before
 
 
-async def test_a_pool_is_made_once(hf: Holdfast, database_url: str) -> None:
+async def test_a_pool_is_made_once(hf: Fairhold, database_url: str) -> None:
     options: dict[str, Any] = {"preset": "checkout", "quotas": {"main": ["a", "b"]}}
     first = granted(await hf.create_pool("hall", idempotency_key="once", **options))
     assert isinstance(first, PoolState)
@@ -175,7 +175,7 @@ async def test_a_pool_is_made_once(hf: Holdfast, database_url: str) -> None:
     assert await ask(database_url, "SELECT count(*) FROM pools") == [(2,)]
 
 
-async def test_a_refused_pool_stays_refused_under_its_key(hf: Holdfast) -> None:
+async def test_a_refused_pool_stays_refused_under_its_key(hf: Fairhold) -> None:
     first = await hf.create_pool("gig", preset="checkout", quotas={"main": 1}, idempotency_key="once")
     assert refused(first) == "exists"
     assert await hf.create_pool("gig", preset="checkout", quotas={"main": 1}, idempotency_key="once") == first
@@ -183,7 +183,7 @@ async def test_a_refused_pool_stays_refused_under_its_key(hf: Holdfast) -> None:
     assert refused(answer) == "idempotency_mismatch"
 
 
-async def test_requests_that_meet_in_one_transaction_are_one(hf: Holdfast) -> None:
+async def test_requests_that_meet_in_one_transaction_are_one(hf: Fairhold) -> None:
     before = hf.engine.batches
     answers = await asyncio.gather(*(hf.book("gig", "ann", idempotency_key="once") for _ in range(50)))
     assert hf.engine.batches - before < 50
@@ -192,7 +192,7 @@ async def test_requests_that_meet_in_one_transaction_are_one(hf: Holdfast) -> No
     assert await bookings(hf) == 1
 
 
-async def test_different_requests_that_meet_under_one_key_get_one_yes(hf: Holdfast) -> None:
+async def test_different_requests_that_meet_under_one_key_get_one_yes(hf: Fairhold) -> None:
     granted(await hf.change_pool("gig", sizes={"main": 100}))
     answers = await asyncio.gather(*(hf.book("gig", f"p{n}", idempotency_key="once") for n in range(20)))
     granted_ones = [answer for answer in answers if isinstance(answer, Booking)]
@@ -202,14 +202,14 @@ async def test_different_requests_that_meet_under_one_key_get_one_yes(hf: Holdfa
     assert await bookings(hf) == 1
 
 
-async def test_another_node_knows_the_answer(hf: Holdfast, database_url: str) -> None:
+async def test_another_node_knows_the_answer(hf: Fairhold, database_url: str) -> None:
     first = granted(await hf.book("gig", "ann", idempotency_key="once"))
     async with opened(database_url) as other:
         assert granted(await other.book("gig", "ann", idempotency_key="once")) == first
         assert refused(await other.book("gig", "bea", idempotency_key="once")) == "idempotency_mismatch"
 
 
-async def test_nodes_that_ask_at_the_same_moment_have_one_effect(hf: Holdfast, database_url: str) -> None:
+async def test_nodes_that_ask_at_the_same_moment_have_one_effect(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("other", preset="checkout", quotas={"main": 100}))
     async with opened(database_url) as second, opened(database_url) as third:
         for n in range(15):
@@ -230,7 +230,7 @@ async def test_nodes_that_ask_at_the_same_moment_have_one_effect(hf: Holdfast, d
 
 
 async def test_nodes_that_make_the_same_pool_get_one_yes_and_calm_nos(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     async with opened(database_url) as second, opened(database_url) as third:
         for n in range(10):
@@ -244,7 +244,7 @@ async def test_nodes_that_make_the_same_pool_get_one_yes_and_calm_nos(
             assert kinds == ["exists", "exists", "yes"]
 
 
-async def test_another_process_knows_the_answer(hf: Holdfast, database_url: str) -> None:
+async def test_another_process_knows_the_answer(hf: Fairhold, database_url: str) -> None:
     first = granted(await hf.book("gig", "ann", idempotency_key="once"))
     said = []
     for who in ("ann", "bea"):
@@ -257,7 +257,7 @@ async def test_another_process_knows_the_answer(hf: Holdfast, database_url: str)
 
 
 async def test_the_key_is_kept_with_the_change_or_not_at_all(
-    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is rolled back leaves no key: the same request can be made again, and is then carried out."""
     before, write = await dump(database_url), Writer.write
@@ -266,7 +266,7 @@ async def test_the_key_is_kept_with_the_change_or_not_at_all(
         await write(self, *args)
         raise RuntimeError("after everything was written, and before it was committed")
 
-    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
 
     with monkeypatch.context() as patch:
         patch.setattr(Writer, "write", fails)
@@ -277,7 +277,7 @@ async def test_the_key_is_kept_with_the_change_or_not_at_all(
     assert await bookings(hf) == 1
 
 
-async def test_keys_are_forgotten_after_a_day(hf: Holdfast, database_url: str) -> None:
+async def test_keys_are_forgotten_after_a_day(hf: Fairhold, database_url: str) -> None:
     """The ticker forgets them, some at a time, in the order of their age."""
     granted(await hf.change_pool("gig", sizes={"main": 100}))
     for n in range(5):
@@ -285,7 +285,7 @@ async def test_keys_are_forgotten_after_a_day(hf: Holdfast, database_url: str) -
     await hf.advance(seconds=12 * 3600)
     granted(await hf.book("gig", "new", idempotency_key="new"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.upkeep.FORGET_MAX", 2)
+        patch.setattr("fairhold.upkeep.FORGET_MAX", 2)
         await upkeep.forget_requests(hf.store, START + 1)
     assert await ask(database_url, "SELECT key FROM requests") == [("new",)]
     assert refused(await hf.book("gig", "other", idempotency_key="new")) == "idempotency_mismatch"
@@ -310,7 +310,7 @@ async def test_the_ticker_forgets_them_by_itself(database_url: str) -> None:
         await until(changes_too)
 
 
-async def test_what_was_done_is_answered_again_though_it_could_not_be_done_any_more(hf: Holdfast) -> None:
+async def test_what_was_done_is_answered_again_though_it_could_not_be_done_any_more(hf: Fairhold) -> None:
     """What is asked is judged by the pool as it is; but first comes what was answered under the key."""
 
     async def shorter() -> PoolState | object:
@@ -328,7 +328,7 @@ async def test_what_was_done_is_answered_again_though_it_could_not_be_done_any_m
     assert [await shorter(), await one_more()] == answers
 
 
-async def test_the_order_in_which_a_program_names_the_fields_says_nothing(hf: Holdfast) -> None:
+async def test_the_order_in_which_a_program_names_the_fields_says_nothing(hf: Fairhold) -> None:
     wants = {"row": 1, "side": "left"}
     other_way_round = dict(reversed(wants.items()))
     first = [
@@ -340,11 +340,11 @@ async def test_the_order_in_which_a_program_names_the_fields_says_nothing(hf: Ho
 
 
 async def test_a_key_of_when_that_order_counted_goes_on_working(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann = {"id": "ann", "attributes": {"side": "left", "row": 1}}
     with monkeypatch.context() as before:
-        before.setattr("holdfast.door.digest_of", digest_as_said)
+        before.setattr("fairhold.door.digest_of", digest_as_said)
         first = granted(await hf.book("gig", ann, idempotency_key="old"))
     assert await hf.book("gig", ann, idempotency_key="old") == first
     other = {"id": "ann", "attributes": {"side": "right", "row": 1}}

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import granted
-from holdfast.answers import decode_answer, encode_answer, of_row
-from holdfast.core import model
-from holdfast.core.model import Party, Price
-from holdfast.shapes import Booking, Wanted, total_of
+from fairhold import granted
+from fairhold.answers import decode_answer, encode_answer, of_row
+from fairhold.core import model
+from fairhold.core.model import Party, Price
+from fairhold.shapes import Booking, Wanted, total_of
 from tests.database import opened
 
 NOW = datetime(2026, 3, 7, 14, tzinfo=UTC)

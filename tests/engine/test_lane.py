@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.core import commands as c
-from holdfast.core.model import Party
-from holdfast.errors import Crowded
-from holdfast.lane import ASIDE_S, Job, Lane
+from fairhold.core import commands as c
+from fairhold.core.model import Party
+from fairhold.errors import Crowded
+from fairhold.lane import ASIDE_S, Job, Lane
 
 HOT, COLD = 1, 2
 

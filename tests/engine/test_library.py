@@ -10,32 +10,32 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Price, Refusal, Refused, SyncHoldfast, TestClock, granted, ids
-from holdfast.core.commands import CreatePool
-from holdfast.core.model import Pool, Quota
-from holdfast.core.policy import PRESETS
-from holdfast.core.reference import reference
-from holdfast.errors import Closing
-from holdfast.ids import BOOKING_LENGTH
+from fairhold import Fairhold, Price, Refusal, Refused, SyncFairhold, TestClock, granted, ids
+from fairhold.core.commands import CreatePool
+from fairhold.core.model import Pool, Quota
+from fairhold.core.policy import PRESETS
+from fairhold.core.reference import reference
+from fairhold.errors import Closing
+from fairhold.ids import BOOKING_LENGTH
 from tests.database import SECRET, START, dump, opened
 
 METHODS = {
     name
-    for name, method in inspect.getmembers(Holdfast, inspect.iscoroutinefunction)
+    for name, method in inspect.getmembers(Fairhold, inspect.iscoroutinefunction)
     if not name.startswith("_") and name != "submit"
 }
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
 class Told:
-    """Calls the methods of either kind of Holdfast, and remembers which, and what they answered."""
+    """Calls the methods of either kind of Fairhold, and remembers which, and what they answered."""
 
-    def __init__(self, hf: Holdfast | SyncHoldfast) -> None:
+    def __init__(self, hf: Fairhold | SyncFairhold) -> None:
         self.hf, self.called, self.answers = hf, set[str](), list[Any]()
 
     def __getattr__(self, name: str) -> Any:
@@ -167,7 +167,7 @@ async def told(url: str, monkeypatch: pytest.MonkeyPatch, *, sync: bool) -> Told
     monkeypatch.setattr(ids, "new_pool_id", lambda: next(numbers))
     monkeypatch.setattr(ids, "new_name", lambda letters: f"{letters}{next(numbers)}")
     if sync:
-        with Holdfast.open_sync(url, clock=TestClock(START), secret=SECRET) as hf:
+        with Fairhold.open_sync(url, clock=TestClock(START), secret=SECRET) as hf:
             teller = Told(hf)
             await story(teller)
     else:
@@ -189,15 +189,15 @@ async def test_one_story_is_told_alike_both_ways_on_both_databases(
 
 
 def test_callers_without_a_loop_have_every_method() -> None:
-    there = {name for name in vars(SyncHoldfast) if not name.startswith("_")}
+    there = {name for name in vars(SyncFairhold) if not name.startswith("_")}
     assert there - {"run", "close"} == METHODS
     for name in METHODS:
-        method, original = getattr(SyncHoldfast, name), getattr(Holdfast, name)
+        method, original = getattr(SyncFairhold, name), getattr(Fairhold, name)
         assert (method.__name__, method.__doc__) == (original.__name__, original.__doc__)
 
 
 async def test_threads_share_one_lane(database_url: str) -> None:
-    with Holdfast.open_sync(database_url, clock=TestClock(START)) as hf:
+    with Fairhold.open_sync(database_url, clock=TestClock(START)) as hf:
         granted(hf.create_pool("gig", preset="checkout", quotas={"main": 30}))
         before = hf.hf.engine.batches
         booked = await asyncio.gather(*(asyncio.to_thread(hf.book, "gig", f"party {n}") for n in range(60)))
@@ -208,7 +208,7 @@ async def test_threads_share_one_lane(database_url: str) -> None:
         hf.pool("gig")
 
 
-async def test_a_refusal_can_be_caught_instead(hf: Holdfast) -> None:
+async def test_a_refusal_can_be_caught_instead(hf: Fairhold) -> None:
     with pytest.raises(Refused, match="There is no pool 'nowhere' here") as caught:
         granted(await hf.pool("nowhere"))
     assert caught.value.refusal.code == "unknown"
@@ -217,12 +217,12 @@ async def test_a_refusal_can_be_caught_instead(hf: Holdfast) -> None:
 # What a booking goes by.
 
 
-async def booked(hf: Holdfast) -> Any:
+async def booked(hf: Fairhold) -> Any:
     granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
     return granted(await hf.book("gig", "ann"))
 
 
-async def test_a_booking_is_found_by_id_reference_and_edit_token(hf: Holdfast) -> None:
+async def test_a_booking_is_found_by_id_reference_and_edit_token(hf: Fairhold) -> None:
     ann = await booked(hf)
     found = granted(await hf.booking(ann.id))
     assert found.edit_token is None
@@ -233,7 +233,7 @@ async def test_a_booking_is_found_by_id_reference_and_edit_token(hf: Holdfast) -
     assert granted(await hf.cancel(ann.reference)).state == "cancelled"
 
 
-async def test_of_two_with_one_reference_the_one_in_play_is_meant(hf: Holdfast) -> None:
+async def test_of_two_with_one_reference_the_one_in_play_is_meant(hf: Fairhold) -> None:
     """Within a pool a reference is one of a kind; among very many pools it may not be."""
     pools = same_reference()
     for pool in pools:
@@ -261,7 +261,7 @@ def same_reference() -> tuple[int, int]:
     raise AssertionError
 
 
-async def test_nobody_is_called_like_those_who_were_forgotten(hf: Holdfast) -> None:
+async def test_nobody_is_called_like_those_who_were_forgotten(hf: Fairhold) -> None:
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1}))
     for party in ("erased-ann", {"id": "erased-ann"}):
         refused = await hf.book("gig", party)
@@ -269,7 +269,7 @@ async def test_nobody_is_called_like_those_who_were_forgotten(hf: Holdfast) -> N
         assert (refused.code, refused.field) == ("invalid", "party.id")
 
 
-async def test_a_tampered_edit_token_is_nobodys(hf: Holdfast) -> None:
+async def test_a_tampered_edit_token_is_nobodys(hf: Fairhold) -> None:
     ann, bea = await booked(hf), granted(await hf.book("gig", "bea"))
     token = ann.edit_token
     forged = [
@@ -288,7 +288,7 @@ async def test_a_tampered_edit_token_is_nobodys(hf: Holdfast) -> None:
     assert granted(await hf.booking(ann.id)).state == "held"
 
 
-async def test_a_tampered_offer_token_is_nobodys(hf: Holdfast) -> None:
+async def test_a_tampered_offer_token_is_nobodys(hf: Fairhold) -> None:
     ann, bea, cyd = await booked(hf), *[granted(await hf.book("gig", who)) for who in ("bea", "cyd")]
     granted(await hf.cancel(ann.id))
     offer = granted(await hf.booking(bea.id, secret=True)).offer
@@ -326,7 +326,7 @@ async def test_another_secret_makes_other_tokens(database_url: str) -> None:
         assert granted(await other.booking(ann.id)).id == ann.id
 
 
-async def test_no_token_stands_in_the_database(hf: Holdfast, database_url: str) -> None:
+async def test_no_token_stands_in_the_database(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
     ann = granted(await hf.book("gig", "ann", idempotency_key="k"))
     bea = granted(await hf.book("gig", "bea", idempotency_key="l"))

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, granted
-from holdfast.store.base import Together
-from holdfast.store.sqlite.scribe import Sheet
-from holdfast.store.sqlite.transaction import LinedUp, SqliteTransaction, writing
+from fairhold import Booking, Fairhold, granted
+from fairhold.store.base import Together
+from fairhold.store.sqlite.scribe import Sheet
+from fairhold.store.sqlite.transaction import LinedUp, SqliteTransaction, writing
 from tests.database import SECRET, ask
 from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
@@ -25,7 +25,7 @@ from tests.verified import assert_verified
 CROWD = 30
 
 
-async def slow_commits(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+async def slow_commits(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Commits of what is carried out under the lock take a while; the event tells of the first."""
     scribe: Any = hf.store.scribe  # type: ignore[attr-defined]
     at_it, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -52,7 +52,7 @@ async def slow_commits(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> asyncio
 async def granted_meanwhile(url: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many of a crowd at one pool are, who come while a batch of another one is carried out anew."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         for pool in ("aula", "hall"):
             granted(await hf.create_pool(pool, preset="checkout", quotas={"main": 100}))
             granted(await hf.book(pool, "first"))

@@ -9,9 +9,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast import granted
-from holdfast.store.base import News
-from holdfast.store.postgres import listening
+from fairhold import granted
+from fairhold.store.base import News
+from fairhold.store.postgres import listening
 from tests.engine.proxy import proxied
 from tests.engine.staging import nodes
 from tests.patience import PATIENCE_S, until

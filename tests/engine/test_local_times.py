@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.inputs import Bad, local_instant
-from holdfast.local_times import problem
+from fairhold import Fairhold, Refusal, granted
+from fairhold.inputs import Bad, local_instant
+from fairhold.local_times import problem
 from tests.database import opened
 
 BERLIN = "Europe/Berlin"
@@ -83,7 +83,7 @@ def test_what_names_no_instant_is_refused_by_its_field(value: Any, zone: Any, fi
 async def test_the_library_refuses_a_zoned_time_that_does_not_exist(database_url: str) -> None:
     zone = ZoneInfo(BERLIN)
 
-    async def make(hf: Holdfast, key: str, moment: datetime) -> Any:
+    async def make(hf: Fairhold, key: str, moment: datetime) -> Any:
         return await hf.create_pool(key, preset="checkout", quotas={"main": 1}, starts_at=moment)
 
     async with opened(database_url) as hf:

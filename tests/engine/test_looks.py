@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.errors import Unavailable
-from holdfast.looks import Key, Looks
-from holdfast.shapes import Booking
+from fairhold import Fairhold, granted
+from fairhold.errors import Unavailable
+from fairhold.looks import Key, Looks
+from fairhold.shapes import Booking
 from tests.database import ask, opened
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("talk", preset="event_signup", quotas={"a": 2, "b": 9}, open_size=2))
         yield hf
 
 
-def watched(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def watched(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The snapshots that are taken from now on."""
     taken: list[object] = []
     plain = hf.store.snapshot
@@ -39,7 +39,7 @@ def watched(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 async def test_two_hundred_who_look_at_once_are_answered_by_one_look(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is told the same as who looks alone: with seats of the quota, of the open share, or in line."""
     made = [granted(await hf.book("talk", f"p-{n}", quota="a")) for n in range(8)]
@@ -52,7 +52,7 @@ async def test_two_hundred_who_look_at_once_are_answered_by_one_look(
     assert len(looks) == 1
 
 
-async def test_who_looks_sees_what_was_committed_before(hf: Holdfast) -> None:
+async def test_who_looks_sees_what_was_committed_before(hf: Fairhold) -> None:
     async def book_and_look(name: str) -> None:
         made = granted(await hf.book("talk", name, quota="b"))
         granted(await hf.confirm(made.id))
@@ -61,7 +61,7 @@ async def test_who_looks_sees_what_was_committed_before(hf: Holdfast) -> None:
     await asyncio.gather(*(book_and_look(f"p-{n}") for n in range(9)))
 
 
-async def test_a_group_that_shares_its_seats_with_the_open_share_is_placed_there(hf: Holdfast) -> None:
+async def test_a_group_that_shares_its_seats_with_the_open_share_is_placed_there(hf: Fairhold) -> None:
     """Two have the quota, a group of two behind them the open seats; when one goes, the group moves up."""
     first = granted(await hf.book("talk", "ann", quota="a"))
     second = granted(await hf.book("talk", "bea", quota="a"))
@@ -118,7 +118,7 @@ async def test_while_the_database_is_ill_a_crowd_is_told_so_by_one_look() -> Non
 
 
 @pytest.mark.tampered
-async def test_a_booking_that_cannot_be_shown_spoils_nobody_elses(hf: Holdfast, database_url: str) -> None:
+async def test_a_booking_that_cannot_be_shown_spoils_nobody_elses(hf: Fairhold, database_url: str) -> None:
     made = [granted(await hf.book("talk", f"p-{n}", quota="b")) for n in range(9)]
     await ask(database_url, "UPDATE bookings SET party = '[]' WHERE number = 4")
     found = await asyncio.gather(*(hf.booking(it.id) for it in made), return_exceptions=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import granted
-from holdfast.store import loaded as loadeds
+from fairhold import granted
+from fairhold.store import loaded as loadeds
 from tests.engine.staging import nodes, outcome
 from tests.verified import assert_verified
 

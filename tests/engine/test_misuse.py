@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Outcome, Refusal, granted
-from holdfast.errors import Misused
+from fairhold import Fairhold, Outcome, Refusal, granted
+from fairhold.errors import Misused
 from tests.database import dump, opened
 from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": 3}))
         granted(await hf.book("class", "ann"))
@@ -26,14 +26,14 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
 
 
 async def test_a_dry_run_that_asks_the_handle_outside_is_an_error_and_does_nothing(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     ann = granted(await hf.bookings("class"))[0].id
 
-    async def among_others(_: Holdfast) -> object:
+    async def among_others(_: Fairhold) -> object:
         return await asyncio.gather(hf.book("class", "bea"), hf.cancel(ann))
 
-    asked: list[Callable[[Holdfast], Awaitable[object]]] = [
+    asked: list[Callable[[Fairhold], Awaitable[object]]] = [
         lambda _: hf.book("class", "bea"),
         lambda _: hf.for_org("default").cancel(ann),
         lambda _: hf.create_pool("other", quotas={"main": 1}),
@@ -54,11 +54,11 @@ async def test_a_dry_run_that_asks_the_handle_outside_is_an_error_and_does_nothi
     assert hf.clock.now() == now
 
 
-async def test_others_go_on_beside_a_dry_run_and_after_it(hf: Holdfast) -> None:
+async def test_others_go_on_beside_a_dry_run_and_after_it(hf: Fairhold) -> None:
     begun, end = asyncio.Event(), asyncio.Event()
     left: list[asyncio.Task[Any]] = []
 
-    async def slowly(it: Holdfast) -> object:
+    async def slowly(it: Fairhold) -> object:
         begun.set()
         await end.wait()
 
@@ -80,7 +80,7 @@ async def test_others_go_on_beside_a_dry_run_and_after_it(hf: Holdfast) -> None:
 
 
 async def test_another_threads_loop_is_an_error_and_nothing_is_booked(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     before = await dump(database_url)
     with pytest.raises(Misused, match="event loop"):
@@ -117,9 +117,9 @@ def run(program: str, url: str) -> str:
 
 INSIDE = """
 import sys
-from holdfast import Holdfast
-from holdfast.errors import Misused
-with Holdfast.open_sync(sys.argv[1]) as hf:
+from fairhold import Fairhold
+from fairhold.errors import Misused
+with Fairhold.open_sync(sys.argv[1]) as hf:
     hf.create_pool("class", quotas={"main": 1})
     try:
         hf.dry_run(lambda _: hf.book("class", "ann"))
@@ -131,16 +131,16 @@ with Holdfast.open_sync(sys.argv[1]) as hf:
 
 def test_without_a_loop_a_dry_run_that_asks_outside_is_an_error_too(database_url: str) -> None:
     assert run(INSIDE, database_url) == (
-        "this call would wait for itself: in a dry run, ask the Holdfast that it hands over\n"
+        "this call would wait for itself: in a dry run, ask the Fairhold that it hands over\n"
         "Held {'main': 1}\n"
     )
 
 
 FORKED = """
 import os, sys
-from holdfast import Holdfast
-from holdfast.errors import Misused
-with Holdfast.open_sync(sys.argv[1]) as hf:
+from fairhold import Fairhold
+from fairhold.errors import Misused
+with Fairhold.open_sync(sys.argv[1]) as hf:
     hf.create_pool("class", quotas={"main": 1})
     child = os.fork()
     if not child:
@@ -155,5 +155,5 @@ with Holdfast.open_sync(sys.argv[1]) as hf:
 
 def test_a_process_that_did_not_open_it_is_told_so_and_can_end(database_url: str) -> None:
     assert run(FORKED, database_url) == (
-        "this Holdfast was opened by another process: open it after the fork\n0 {'main': 1}\n"
+        "this Fairhold was opened by another process: open it after the fork\n0 {'main': 1}\n"
     )

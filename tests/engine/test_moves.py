@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.store import loader
+from fairhold import Fairhold, Refusal, granted
+from fairhold.store import loader
 from tests.database import ask, opened
 from tests.engine.looking import look, wrong
 from tests.verified import assert_verified, verified
@@ -23,7 +23,7 @@ def little_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "_BEHIND", LOADED)
 
 
-async def in_order(hf: Holdfast) -> list[str]:
+async def in_order(hf: Fairhold) -> list[str]:
     return [booking.id for booking in granted(await hf.line("class", limit=MANY))]
 
 
@@ -52,7 +52,7 @@ async def test_many_moves_behind_one_keep_the_order_that_was_asked_for(
     await assert_verified(database_url)
 
 
-async def moved_before_one_with_an_offer(hf: Holdfast) -> list[str]:
+async def moved_before_one_with_an_offer(hf: Fairhold) -> list[str]:
     """Thirty have offers. The 16th, 26th and 27th say no, and these two are moved right behind that one."""
     policy = {"offer_window": "24h", "hand_back": False, "tries_max": None}
     granted(await hf.create_pool("chair", preset="last_minute", policy=policy, quotas={"main": 0}))

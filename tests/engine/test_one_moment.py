@@ -9,21 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.changes import Changes
+from fairhold import Fairhold, granted
+from fairhold.changes import Changes
 from tests.database import opened
 from tests.engine.meanwhile import Meanwhile, Read
 from tests.patience import PATIENCE_S, until
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url, ticker=False) as hf:
         yield hf
 
 
 async def test_what_is_read_in_several_steps_is_of_one_moment(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meanwhile = Meanwhile(hf)
     await meanwhile.crowd(waiting=100)
@@ -59,9 +59,9 @@ async def test_what_is_read_in_several_steps_is_of_one_moment(
     assert torn == {}
 
 
-async def test_long_looks_leave_room_for_short_ones(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_long_looks_leave_room_for_short_ones(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has ten pools verified at once keeps nobody else from looking, nor anybody of another org."""
-    monkeypatch.setattr("holdfast.store.postgres.connections.ANSWER_S", 10_000.0)
+    monkeypatch.setattr("fairhold.store.postgres.connections.ANSWER_S", 10_000.0)
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
     looking, done = 0, asyncio.Event()
 

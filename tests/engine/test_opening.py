@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, TestClock, granted
-from holdfast.errors import SettingsWrong
+from fairhold import Fairhold, TestClock, granted
+from fairhold.errors import SettingsWrong
 from tests.database import SECRET
 
 
@@ -34,17 +34,17 @@ async def test_an_address_that_is_none_makes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsWrong, match=said):
-        async with Holdfast.open(url):
+        async with Fairhold.open(url):
             pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_path_is_a_file_of_sqlite(tmp_path: Path) -> None:
-    with Holdfast.open_sync(tmp_path / "s.db") as hf:
+    with Fairhold.open_sync(tmp_path / "s.db") as hf:
         granted(hf.create_pool("class", quotas={"main": 1}))
     with closing(sqlite3.connect(tmp_path / "s.db")) as file:
         assert file.execute("SELECT key FROM pools").fetchall() == [("class",)]
-    with pytest.raises(SettingsWrong), Holdfast.open_sync(Path(":memory:")):
+    with pytest.raises(SettingsWrong), Fairhold.open_sync(Path(":memory:")):
         pass
 
 
@@ -65,7 +65,7 @@ async def test_a_clock_a_secret_and_an_org_are_looked_at_before_anything_is_made
     options: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsWrong, match=said):
-        async with Holdfast.open(tmp_path / "s.db", **options):
+        async with Fairhold.open(tmp_path / "s.db", **options):
             pass
     assert list(tmp_path.iterdir()) == []
 
@@ -73,19 +73,19 @@ async def test_a_clock_a_secret_and_an_org_are_looked_at_before_anything_is_made
 async def test_a_short_secret_of_the_environment_is_refused_and_an_empty_one_is_none(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_SECRET", "fifteen letters")
-    with pytest.raises(SettingsWrong, match=r"HOLDFAST_SECRET.* 16 characters") as refused:
-        async with Holdfast.open(sqlite_url):
+    monkeypatch.setenv("FAIRHOLD_SECRET", "fifteen letters")
+    with pytest.raises(SettingsWrong, match=r"FAIRHOLD_SECRET.* 16 characters") as refused:
+        async with Fairhold.open(sqlite_url):
             pass
     assert "fifteen letters" not in str(refused.value)
-    monkeypatch.setenv("HOLDFAST_SECRET", "")
-    async with Holdfast.open(sqlite_url) as hf:
+    monkeypatch.setenv("FAIRHOLD_SECRET", "")
+    async with Fairhold.open(sqlite_url) as hf:
         assert len(hf.secret) >= 16
 
 
 @pytest.mark.parametrize("org", ["", 5, None, "A B\0", "North", "n" * 101, ["north"]])
 async def test_an_org_is_called_as_one_of_a_key_is(sqlite_url: str, org: Any) -> None:
-    async with Holdfast.open(sqlite_url, secret=SECRET) as hf:
+    async with Fairhold.open(sqlite_url, secret=SECRET) as hf:
         with pytest.raises(SettingsWrong, match="org"):
             hf.for_org(org)
         assert hf.for_org("north-2").org == "north-2"

@@ -9,18 +9,18 @@ import logging
 
 import pytest
 
-from holdfast.lane import Job, Lane
+from fairhold.lane import Job, Lane
 from tests.engine.virtual_time import Pretended, VirtualLoop, World, in_virtual_time, play
 
 
 @pytest.fixture(autouse=True)
 def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.engine.Batch", Pretended)
+    monkeypatch.setattr("fairhold.engine.Batch", Pretended)
     # Deciding ahead goes on after others were quicker, so that there is more of it.
-    monkeypatch.setattr("holdfast.engine._WARY", 1)
+    monkeypatch.setattr("fairhold.engine._WARY", 1)
     # Pools take turns often, so that a batch has someone of one behind someone of another.
-    monkeypatch.setattr("holdfast.lane.SHARE", 2)
-    monkeypatch.setattr(logging.getLogger("holdfast"), "disabled", True)
+    monkeypatch.setattr("fairhold.lane.SHARE", 2)
+    monkeypatch.setattr(logging.getLogger("fairhold"), "disabled", True)
 
 
 def overtaken(seed: int) -> int:

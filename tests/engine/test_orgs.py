@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
+from fairhold import Fairhold, Refusal, granted
 from tests.database import dump, opened
 
 
 @pytest.fixture
-async def ours(database_url: str) -> AsyncIterator[Holdfast]:
+async def ours(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
         yield hf
 
 
 @pytest.fixture
-async def theirs(ours: Holdfast, database_url: str) -> AsyncIterator[Holdfast]:
+async def theirs(ours: Fairhold, database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url, org="theirs") as hf:
         yield hf
 
 
 async def test_no_method_reaches_into_another_org(
-    ours: Holdfast, theirs: Holdfast, database_url: str
+    ours: Fairhold, theirs: Fairhold, database_url: str
 ) -> None:
     pool = granted(await ours.pool("gig"))
     olga = granted(await ours.book("gig", "olga"))
@@ -80,7 +80,7 @@ async def test_no_method_reaches_into_another_org(
 
 
 async def test_moving_behind_somebody_of_another_org_or_pool_is_refused(
-    ours: Holdfast, theirs: Holdfast
+    ours: Fairhold, theirs: Fairhold
 ) -> None:
     """The number of a booking means nothing outside its own pool."""
     granted(await theirs.create_pool("gig", preset="class_waitlist", quotas={"main": 0}))
@@ -96,7 +96,7 @@ async def test_moving_behind_somebody_of_another_org_or_pool_is_refused(
     assert [b.id for b in granted(await ours.line("gig"))] == [b.id for b in mine]
 
 
-async def test_orgs_may_use_the_same_keys(ours: Holdfast, theirs: Holdfast) -> None:
+async def test_orgs_may_use_the_same_keys(ours: Fairhold, theirs: Fairhold) -> None:
     mine = granted(await ours.book("gig", "ann", idempotency_key="once"))
     granted(await theirs.create_pool("gig", preset="checkout", quotas={"main": 7}))
     other = granted(await theirs.book("gig", "ann", idempotency_key="once"))
@@ -107,7 +107,7 @@ async def test_orgs_may_use_the_same_keys(ours: Holdfast, theirs: Holdfast) -> N
     assert [pool.org for pool in await ours.pools()] == ["default"]
 
 
-async def test_one_open_database_serves_many_orgs(ours: Holdfast) -> None:
+async def test_one_open_database_serves_many_orgs(ours: Fairhold) -> None:
     """A view of another org shares the lane and the ticker, and nothing that was looked up."""
     mine = granted(await ours.book("gig", "ann"))
     theirs = ours.for_org("theirs")
@@ -121,7 +121,7 @@ async def test_one_open_database_serves_many_orgs(ours: Holdfast) -> None:
     assert ours.org == "default"
 
 
-async def test_one_ticker_serves_the_whole_database(ours: Holdfast, theirs: Holdfast) -> None:
+async def test_one_ticker_serves_the_whole_database(ours: Fairhold, theirs: Fairhold) -> None:
     """Time passes for everybody: what is due in one org is done by whoever is awake."""
     mine = granted(await ours.book("gig", "ann"))
     await theirs.advance(seconds=15 * 60)

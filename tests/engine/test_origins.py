@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import granted
-from holdfast.core.refusals import Refusal
+from fairhold import granted
+from fairhold.core.refusals import Refusal
 from tests.database import opened
 
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.core.refusals import Refusal
-from holdfast.store.queries import load_queries
+from fairhold import Fairhold, granted
+from fairhold.core.refusals import Refusal
+from fairhold.store.queries import load_queries
 from tests.database import ask, asking, dialect_of, opened
 from tests.engine.counting import counted
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
-async def crowd(hf: Holdfast, key: str, size: int) -> None:
+async def crowd(hf: Fairhold, key: str, size: int) -> None:
     """A pool with an open share, half of its bookings confirmed, and as many in line."""
     quotas = {"main": size // 2, "other": 1}
     granted(await hf.create_pool(key, preset="event_signup", quotas=quotas, open_size=size))
@@ -32,11 +32,11 @@ async def crowd(hf: Holdfast, key: str, size: int) -> None:
             granted(await hf.confirm(made.id))
 
 
-async def kill_letters(hf: Holdfast, url: str) -> None:
+async def kill_letters(hf: Fairhold, url: str) -> None:
     await ask(url, "UPDATE outbox SET state = 'dead', error = 'nobody there'")
 
 
-async def test_what_staff_see_costs_the_same_however_much_there_is(hf: Holdfast, database_url: str) -> None:
+async def test_what_staff_see_costs_the_same_however_much_there_is(hf: Fairhold, database_url: str) -> None:
     costs: dict[int, dict[str, Counter[str]]] = {}
     for size in (4, 40):
         key = f"pool-{size}"
@@ -59,13 +59,13 @@ async def test_what_staff_see_costs_the_same_however_much_there_is(hf: Holdfast,
     assert costs[4] == costs[40]
 
 
-async def fates(hf: Holdfast, key: str) -> Any:
+async def fates(hf: Fairhold, key: str) -> Any:
     found = granted(await hf.newest_messages(key))
     return await hf.fates([it.id for it in found])
 
 
 async def test_the_count_of_what_needs_staff_is_what_is_listed_and_costs_the_same(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     with counted(hf) as asked:
         assert await hf.needs_count() == 0
@@ -94,7 +94,7 @@ async def test_the_count_of_what_needs_staff_is_what_is_listed_and_costs_the_sam
     ],
 )
 async def test_what_needs_staff_is_found_without_a_look_at_the_rest(
-    hf: Holdfast, database_url: str, name: str, index: str
+    hf: Fairhold, database_url: str, name: str, index: str
 ) -> None:
     """PostgreSQL looks through a small table sooner than along an index, so that is forbidden to it."""
     dialect = dialect_of(database_url)
@@ -108,7 +108,7 @@ async def test_what_needs_staff_is_found_without_a_look_at_the_rest(
     assert index in str(plan), plan
 
 
-async def test_seats_by_state_are_what_the_bookings_add_up_to(hf: Holdfast, database_url: str) -> None:
+async def test_seats_by_state_are_what_the_bookings_add_up_to(hf: Fairhold, database_url: str) -> None:
     await crowd(hf, "gig", 10)
     rows = await ask(
         database_url,
@@ -120,7 +120,7 @@ async def test_seats_by_state_are_what_the_bookings_add_up_to(hf: Holdfast, data
     assert granted(await hf.seats("gig")) == found
 
 
-async def test_those_who_end_first_come_first(hf: Holdfast) -> None:
+async def test_those_who_end_first_come_first(hf: Fairhold) -> None:
     granted(await hf.create_pool("gig", quotas={"main": 9}))
     made = [granted(await hf.book("gig", f"p{n}")) for n in range(4)]
     granted(await hf.extend(made[0].id, 600, by="staff"))
@@ -131,7 +131,7 @@ async def test_those_who_end_first_come_first(hf: Holdfast) -> None:
 
 
 async def test_pools_come_with_the_latest_news_first_and_their_names_by_one_question(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     async with opened(database_url, org="theirs") as others:
         granted(await others.create_pool("theirs", quotas={"main": 1}))

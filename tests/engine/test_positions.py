@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, granted
-from holdfast.core import line
-from holdfast.store import blocks
+from fairhold import Booking, Fairhold, granted
+from fairhold.core import line
+from fairhold.store import blocks
 from tests.database import Ask, asking, opened
 
 LONG, SHORT, MERGED_MAX, LATE = 8, 2, 4, 3
@@ -36,7 +36,7 @@ def tiny_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 class Changes:
     """Random commands to one pool, counted by what has come of them."""
 
-    def __init__(self, hf: Holdfast, ask: Ask, seed: int) -> None:
+    def __init__(self, hf: Fairhold, ask: Ask, seed: int) -> None:
         self.hf, self.ask, self.random = hf, ask, Random(seed)
         self.done: Counter[str] = Counter()
         self.parties = 0
@@ -126,7 +126,7 @@ class Changes:
         self.done["most blocks"] = max(self.done["most blocks"], len(found))
 
 
-async def pool_for(hf: Holdfast, **policy: Any) -> None:
+async def pool_for(hf: Fairhold, **policy: Any) -> None:
     rules = {**PRIORITIES, "attempts_max": None, "after_decline": "stay", "after_lapse": "back", **policy}
     granted(await hf.create_pool("class", preset="course_section", policy=rules, quotas={"main": 1}))
     granted(await hf.book("class", "teacher", confirmed=True, by="staff"))

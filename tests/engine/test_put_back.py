@@ -7,32 +7,32 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.shapes import Outcome
-from holdfast.verify.replay import Replay
+from fairhold import Fairhold, Refusal, granted
+from fairhold.shapes import Outcome
+from fairhold.verify.replay import Replay
 from tests.database import opened
 from tests.verified import assert_verified, verified
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
-async def yoga(hf: Holdfast, size: int = 1) -> dict[str, str]:
+async def yoga(hf: Fairhold, size: int = 1) -> dict[str, str]:
     """Olga has the seat; Ann, Bea and Cyd wait."""
     granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": size}))
     found = {"olga": granted(await hf.book("yoga", "olga", confirmed=True, by="staff")).id}
     return found | {name: granted(await hf.book("yoga", name)).id for name in ("ann", "bea", "cyd")}
 
 
-async def line(hf: Holdfast) -> list[str]:
+async def line(hf: Fairhold) -> list[str]:
     return [booking.party.id for booking in granted(await hf.line("yoga"))]
 
 
 async def test_it_is_the_same_booking_with_its_reference_answers_and_place(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     people = await yoga(hf)
     before = granted(await hf.change_booking(people["bea"], answers={"diet": "vegan"}))
@@ -50,7 +50,7 @@ async def test_it_is_the_same_booking_with_its_reference_answers_and_place(
 
 
 async def test_a_unit_is_known_from_the_log_also_after_it_was_put_back_before(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     units = [{"label": label} for label in ("9 am", "2 pm", "5 pm")]
     granted(await hf.create_pool("salon", preset="last_minute", quotas=[{"key": "chair", "units": units}]))
@@ -66,7 +66,7 @@ async def test_a_unit_is_known_from_the_log_also_after_it_was_put_back_before(
     await assert_verified(database_url)
 
 
-async def test_a_part_and_its_rest_are_put_back_each_as_it_was(hf: Holdfast, database_url: str) -> None:
+async def test_a_part_and_its_rest_are_put_back_each_as_it_was(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
     olga = granted(await hf.book("yoga", "olga")).id
     rest = granted(await hf.book("yoga", "ann", 2)).id
@@ -89,7 +89,7 @@ async def test_a_part_and_its_rest_are_put_back_each_as_it_was(hf: Holdfast, dat
     ("preset", "becomes"), [("class_waitlist", "offered"), ("checkout", "not_enough_room")]
 )
 async def test_a_quota_that_was_made_anew_by_units_gives_no_seat_without_one(
-    hf: Holdfast, database_url: str, preset: str, becomes: str
+    hf: Fairhold, database_url: str, preset: str, becomes: str
 ) -> None:
     granted(await hf.create_pool("yoga", preset=preset, quotas={"main": 1}))
     ann = granted(await hf.book("yoga", "ann")).id
@@ -102,7 +102,7 @@ async def test_a_quota_that_was_made_anew_by_units_gives_no_seat_without_one(
     await assert_verified(database_url)
 
 
-async def test_a_party_that_waits_again_is_named_by_the_refusal(hf: Holdfast) -> None:
+async def test_a_party_that_waits_again_is_named_by_the_refusal(hf: Fairhold) -> None:
     people = await yoga(hf)
     granted(await hf.cancel(people["ann"]))
     again = granted(await hf.book("yoga", "ann")).id
@@ -111,7 +111,7 @@ async def test_a_party_that_waits_again_is_named_by_the_refusal(hf: Holdfast) ->
     assert (refused.code, refused.facts["booking"]) == ("already_waiting", again)
 
 
-async def test_a_dry_run_changes_nothing_and_a_key_counts_once(hf: Holdfast) -> None:
+async def test_a_dry_run_changes_nothing_and_a_key_counts_once(hf: Fairhold) -> None:
     people = await yoga(hf)
     granted(await hf.cancel(people["ann"]))
     would = await hf.dry_run(lambda rehearsal: rehearsal.put_back(people["ann"]))
@@ -125,7 +125,7 @@ async def test_a_dry_run_changes_nothing_and_a_key_counts_once(hf: Holdfast) -> 
     assert await line(hf) == ["bea", "cyd"]
 
 
-async def test_between_two_who_stand_close_there_is_still_a_place(hf: Holdfast, database_url: str) -> None:
+async def test_between_two_who_stand_close_there_is_still_a_place(hf: Fairhold, database_url: str) -> None:
     """Places are halved by moves until there is none between; the booking's own place is taken by then."""
     people = await yoga(hf)
     for _ in range(25):
@@ -137,7 +137,7 @@ async def test_between_two_who_stand_close_there_is_still_a_place(hf: Holdfast, 
     await assert_verified(database_url)
 
 
-async def test_a_person_who_was_forgotten_is_not_put_back(hf: Holdfast, database_url: str) -> None:
+async def test_a_person_who_was_forgotten_is_not_put_back(hf: Fairhold, database_url: str) -> None:
     people = await yoga(hf)
     granted(await hf.cancel(people["ann"]))
     granted(await hf.put_back(people["ann"], why="she rang"))
@@ -152,13 +152,13 @@ async def test_a_person_who_was_forgotten_is_not_put_back(hf: Holdfast, database
 
 
 async def test_verify_follows_it_back_however_little_it_reads_at_a_time(
-    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = await yoga(hf)
     granted(await hf.cancel(people["ann"]))
     granted(await hf.put_back(people["ann"]))
     for where in ("sqlite.transaction", "postgres.readers"):
-        monkeypatch.setattr(f"holdfast.store.{where}._PAGE", 1)
+        monkeypatch.setattr(f"fairhold.store.{where}._PAGE", 1)
     await assert_verified(database_url)
     # The control: a replay that does not know who comes back forgets them when they end.
     replayed = Replay._replay

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast import granted
-from holdfast.core.refusals import Refusal
+from fairhold import granted
+from fairhold.core.refusals import Refusal
 from tests.database import opened
 
 MEAL: dict[str, Any] = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store import writer
+from fairhold import Fairhold, granted
+from fairhold.store import writer
 from tests.database import SECRET
 from tests.engine import worker
 from tests.engine.looking import after_every_commit, events, look, watching, wrong
@@ -20,7 +20,7 @@ from tests.verified import assert_verified, verified
 STAYING = {"after_lapse": "stay", "after_decline": "back", "attempts_max": None}
 
 
-async def prepare(hf: Holdfast) -> None:
+async def prepare(hf: Fairhold) -> None:
     """Two seats, both taken, and thirty in line, a third of them with priority."""
     rules = [{"when": {"tag": "member"}, "add": 1}]
     policy = {**STAYING, "priority_rules": rules}
@@ -60,7 +60,7 @@ async def test_positions_are_exact_with_two_nodes_at_work(database_url: str) -> 
 
 def test_positions_are_exact_with_three_processes_at_work(database_url: str) -> None:
     async def begin() -> None:
-        async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+        async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
             await prepare(hf)
 
     asyncio.run(begin())

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, SyncHoldfast, granted, open_sync
-from holdfast.clock import TestClock, from_datetime
-from holdfast.core import decide
-from holdfast.errors import CommandFailed
+from fairhold import Fairhold, SyncFairhold, granted, open_sync
+from fairhold.clock import TestClock, from_datetime
+from fairhold.core import decide
+from fairhold.errors import CommandFailed
 from tests.database import SECRET, START, ask
 from tests.engine.looking import Picture, events, look, look_now, wrong
 from tests.engine.processes import Worker, run_together
@@ -30,7 +30,7 @@ from tests.verified import assert_verified
 TAPS = 24
 
 
-async def offered(hf: Holdfast, pool: str = "chair", **policy: Any) -> tuple[str, str]:
+async def offered(hf: Fairhold, pool: str = "chair", **policy: Any) -> tuple[str, str]:
     """Ann is offered the one chair, Bea and Cyd wait behind her. The token, and Ann's booking."""
     granted(await hf.create_pool(pool, quotas={"main": 1}, preset="last_minute", policy=policy))
     olga = granted(await hf.book(pool, "Olga", confirmed=True, by="staff"))
@@ -41,7 +41,7 @@ async def offered(hf: Holdfast, pool: str = "chair", **policy: Any) -> tuple[str
     return found.offer.token, ann.id
 
 
-def offered_in_threads(hf: SyncHoldfast) -> str:
+def offered_in_threads(hf: SyncFairhold) -> str:
     return hf.run(offered(hf.hf))[0]
 
 

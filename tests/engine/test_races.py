@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Holdfast, granted, open_sync
-from holdfast.core import book, decide
-from holdfast.errors import CommandFailed
+from fairhold import Fairhold, granted, open_sync
+from fairhold.core import book, decide
+from fairhold.errors import CommandFailed
 from tests.database import SECRET
 from tests.engine.looking import Picture, bookings, events, look, look_now, watching, wrong
 from tests.engine.processes import Worker, run_together
@@ -79,7 +79,7 @@ async def race_of_two_nodes(url: str) -> list[str]:
 
 
 async def prepare(url: str) -> None:
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("chair", quotas={"main": 1}, preset="checkout"))
 
 

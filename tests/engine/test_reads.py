@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import Booking, Holdfast, Price, Refusal, granted
-from holdfast.records import QuotaUse, Stats
-from holdfast.shapes import Wanted
+from fairhold import Booking, Fairhold, Price, Refusal, granted
+from fairhold.records import QuotaUse, Stats
+from fairhold.shapes import Wanted
 from tests.database import dump, opened
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
-async def crowd(hf: Holdfast, waiting: int = 25) -> list[Booking]:
+async def crowd(hf: Fairhold, waiting: int = 25) -> list[Booking]:
     """One seat, held by Olga, and a line."""
     granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 1}))
     granted(await hf.book("gig", "olga"))
@@ -30,7 +30,7 @@ async def crowd(hf: Holdfast, waiting: int = 25) -> list[Booking]:
 
 
 async def test_a_look_at_the_line_shows_no_gap_when_somebody_leaves_meanwhile(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everyone = await crowd(hf, waiting=5)
     view = hf.reads.view
@@ -47,7 +47,7 @@ async def test_a_look_at_the_line_shows_no_gap_when_somebody_leaves_meanwhile(
     assert [booking.position for booking in behind] == [2, 3, 4]
 
 
-async def test_the_line_comes_page_by_page(hf: Holdfast) -> None:
+async def test_the_line_comes_page_by_page(hf: Fairhold) -> None:
     everyone = [booking.id for booking in await crowd(hf)]
     found, after = [], 0
     while page := granted(await hf.line("gig", after=after, limit=10)):
@@ -60,7 +60,7 @@ async def test_the_line_comes_page_by_page(hf: Holdfast) -> None:
     assert granted(await hf.line("gig", after=25)) == granted(await hf.line("gig", after=10**12)) == []
 
 
-async def test_positions_stand_right_behind_the_very_first_in_line(hf: Holdfast) -> None:
+async def test_positions_stand_right_behind_the_very_first_in_line(hf: Fairhold) -> None:
     """Whoever is moved right behind the first arrival of all is second, whatever place that is."""
     granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 0}))
     ann, bea, cyd = [granted(await hf.book("gig", who)) for who in ("ann", "bea", "cyd")]
@@ -75,7 +75,7 @@ async def test_positions_stand_right_behind_the_very_first_in_line(hf: Holdfast)
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "1", True, None, 2**70])
-async def test_pages_are_asked_for_with_whole_numbers(hf: Holdfast, wrong: Any) -> None:
+async def test_pages_are_asked_for_with_whole_numbers(hf: Fairhold, wrong: Any) -> None:
     await crowd(hf, 3)
     for method in (hf.line, hf.log, hf.bookings):
         for field in ("after", "limit"):
@@ -85,14 +85,14 @@ async def test_pages_are_asked_for_with_whole_numbers(hf: Holdfast, wrong: Any) 
     assert isinstance(await hf.line("gig", limit=0), Refusal)
 
 
-async def test_no_page_is_longer_than_a_thousand(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.reads.PAGE_MAX", 5)
+async def test_no_page_is_longer_than_a_thousand(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairhold.reads.PAGE_MAX", 5)
     await crowd(hf)
     for method in (hf.line, hf.log, hf.bookings, hf.messages):
         assert len(granted(await method("gig", limit=1_000_000))) == 5  # type: ignore[operator]
 
 
-async def test_bookings_are_found_by_state_and_party(hf: Holdfast) -> None:
+async def test_bookings_are_found_by_state_and_party(hf: Fairhold) -> None:
     everyone = await crowd(hf, 6)
     granted(await hf.cancel(everyone[2].id))
     again = granted(await hf.book("gig", "party 2"))
@@ -109,7 +109,7 @@ async def test_bookings_are_found_by_state_and_party(hf: Holdfast) -> None:
     assert await found(limit=2) + await found(after=everyone[0].reference) == await found()
 
 
-async def test_the_log_comes_page_by_page_and_is_chained(hf: Holdfast) -> None:
+async def test_the_log_comes_page_by_page_and_is_chained(hf: Fairhold) -> None:
     await crowd(hf, 10)
     whole = granted(await hf.log("gig"))
     assert [entry.seq for entry in whole] == list(range(1, 13))
@@ -119,7 +119,7 @@ async def test_the_log_comes_page_by_page_and_is_chained(hf: Holdfast) -> None:
     assert "party 3" in str(whole), "the caller's own id is in the log, and nothing else about a person"
 
 
-async def test_no_name_and_no_contact_is_in_the_log(hf: Holdfast, database_url: str) -> None:
+async def test_no_name_and_no_contact_is_in_the_log(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
     for who in ("p1", "p2"):
         party = {"id": who, "name": "Zelda Q", "contacts": {"email": "zelda@example.org"}}
@@ -130,7 +130,7 @@ async def test_no_name_and_no_contact_is_in_the_log(hf: Holdfast, database_url: 
     assert "Zelda" in str(rows["bookings"])
 
 
-async def test_the_figures_of_a_pool(hf: Holdfast) -> None:
+async def test_the_figures_of_a_pool(hf: Fairhold) -> None:
     granted(await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 4, "vip": None}))
     ann = granted(await hf.book("gig", "ann", 2, quota="main"))
     granted(await hf.confirm(granted(await hf.book("gig", "bea", quota="main")).id))
@@ -154,7 +154,7 @@ async def test_the_figures_of_a_pool(hf: Holdfast) -> None:
     assert (figures.offers_live, figures.offers, figures.bookings["offered"]) == (1, {"live": 1}, 1)
 
 
-async def test_holds_past_their_time_are_counted_until_they_are_released(hf: Holdfast) -> None:
+async def test_holds_past_their_time_are_counted_until_they_are_released(hf: Fairhold) -> None:
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 4}))
     granted(await hf.book("gig", "ann", 2))
     clock: Any = hf.clock
@@ -165,7 +165,7 @@ async def test_holds_past_their_time_are_counted_until_they_are_released(hf: Hol
     assert granted(await hf.stats("gig")).expired_holds == 0
 
 
-async def test_placement_follows_the_order(hf: Holdfast) -> None:
+async def test_placement_follows_the_order(hf: Fairhold) -> None:
     """Who is in the quota and who in the open share is derived: when one in the quota goes, all move up."""
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"a": 2, "b": 1}, open_size=1))
     booked = [granted(await hf.book("gig", who, quota="a")) for who in ("ann", "bea", "cyd", "dan")]
@@ -179,7 +179,7 @@ async def test_placement_follows_the_order(hf: Holdfast) -> None:
     assert await placements() == [None, "quota", "quota", "open"]
 
 
-async def test_a_price_is_locked_when_the_room_is_taken(hf: Holdfast) -> None:
+async def test_a_price_is_locked_when_the_room_is_taken(hf: Fairhold) -> None:
     granted(
         await hf.create_pool("gig", preset="class_waitlist", quotas={"main": 2}, price=Price(1500, "EUR"))
     )
@@ -196,7 +196,7 @@ async def test_a_price_is_locked_when_the_room_is_taken(hf: Holdfast) -> None:
     assert (cyd.state, cyd.price) == ("held", Price(100, "EUR"))
 
 
-async def test_units_are_chosen_or_best_available(hf: Holdfast) -> None:
+async def test_units_are_chosen_or_best_available(hf: Fairhold) -> None:
     rows = [{"label": f"{row}{seat}", "attributes": {"row": row}} for row in (1, 2) for seat in "ABC"]
     granted(await hf.create_pool("flight", preset="checkout", quotas=[{"key": "main", "units": rows}]))
     assert granted(await hf.book("flight", "ann", units=["1B"])).units == ("1B",)
@@ -215,12 +215,12 @@ async def test_units_are_chosen_or_best_available(hf: Holdfast) -> None:
 
 def few_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at three units of a pool at first, and remember nothing from one transaction to the next."""
-    monkeypatch.setattr("holdfast.store.loader._UNITS_MAX", 3)
-    monkeypatch.setattr("holdfast.store.loaded.Memory.standing", lambda *_: None)
+    monkeypatch.setattr("fairhold.store.loader._UNITS_MAX", 3)
+    monkeypatch.setattr("fairhold.store.loaded.Memory.standing", lambda *_: None)
 
 
 async def test_a_unit_cannot_be_opened_twice_however_many_there_are(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not all units of a large pool are looked at; those that a command names are."""
     few_units(monkeypatch)
@@ -234,7 +234,7 @@ async def test_a_unit_cannot_be_opened_twice_however_many_there_are(
     assert again.code == "exists"
 
 
-async def test_no_quota_hides_the_units_of_another(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_quota_hides_the_units_of_another(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
     few_units(monkeypatch)
     quotas = {"stalls": [f"s{n}" for n in range(5)], "balcony": [f"b{n}" for n in range(5)]}
     granted(await hf.create_pool("hall", preset="checkout", quotas=quotas))
@@ -243,7 +243,7 @@ async def test_no_quota_hides_the_units_of_another(hf: Holdfast, monkeypatch: py
 
 
 async def test_an_opening_goes_on_however_many_units_are_free(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many free units that nobody in line wants come before the one that is offered."""
     few_units(monkeypatch)
@@ -268,7 +268,7 @@ async def test_an_opening_goes_on_however_many_units_are_free(
     assert granted(await hf.room("hall")) == {"main": 8}
 
 
-async def test_a_booking_says_what_it_wants(hf: Holdfast, database_url: str) -> None:
+async def test_a_booking_says_what_it_wants(hf: Fairhold, database_url: str) -> None:
     """For as long as it is there, and whoever looks; so does the answer under its key, by another node."""
     units = [{"label": "w", "attributes": {"side": "window"}, "starts_at": "2027-03-20T14:00:00Z"}]
     granted(await hf.create_pool("hall", preset="course_section", quotas=[{"key": "main", "units": units}]))
@@ -287,7 +287,7 @@ async def test_a_booking_says_what_it_wants(hf: Holdfast, database_url: str) -> 
 
 async def test_free_units_are_found_to_the_last(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three at a time are looked at; what is remembered of them must not hide the others."""
-    monkeypatch.setattr("holdfast.store.loader._UNITS_MAX", 3)
+    monkeypatch.setattr("fairhold.store.loader._UNITS_MAX", 3)
     async with opened(database_url) as hf:
         granted(await hf.create_pool("hall", preset="checkout", quotas={"main": [f"s{n}" for n in range(9)]}))
     async with opened(database_url) as hf:
@@ -301,7 +301,7 @@ async def test_free_units_are_found_to_the_last(database_url: str, monkeypatch: 
         assert granted(await hf.book("hall", "just right", 2)).units == ("s7", "s8")
 
 
-async def test_log_openings_messages_and_figures_are_values(hf: Holdfast) -> None:
+async def test_log_openings_messages_and_figures_are_values(hf: Fairhold) -> None:
     """Nobody can change what was read, and it turns into JSON with instants as everywhere else."""
     granted(await hf.create_pool("chair", preset="last_minute", quotas={"main": ["2 pm"]}))
     olga, ann = [granted(await hf.book("chair", who)) for who in ("olga", "ann")]
@@ -318,7 +318,7 @@ async def test_log_openings_messages_and_figures_are_values(hf: Holdfast) -> Non
     assert json.loads(msgspec.json.encode(entry))["at"] == "2027-01-15T08:00:00Z"
 
 
-async def test_the_figures_of_all_pools_are_their_sums(hf: Holdfast) -> None:
+async def test_the_figures_of_all_pools_are_their_sums(hf: Fairhold) -> None:
     for pool in ("gig", "gala"):
         granted(await hf.create_pool(pool, preset="class_waitlist", quotas={"main": 2}))
         granted(await hf.book(pool, "ann", 2))
@@ -328,7 +328,7 @@ async def test_the_figures_of_all_pools_are_their_sums(hf: Holdfast) -> None:
     assert totals.bookings == {"held": 2, "waiting": 2}
 
 
-async def test_why_a_seat_is_free_is_told_to_who_waits(hf: Holdfast) -> None:
+async def test_why_a_seat_is_free_is_told_to_who_waits(hf: Fairhold) -> None:
     rules = {"hand_back": False, "tries_max": None}
     for key, quota in (("class", {"key": "main", "size": 1}), ("salon", {"key": "main", "units": ["2 pm"]})):
         granted(await hf.create_pool(key, preset="last_minute", policy=rules, quotas=[quota]))

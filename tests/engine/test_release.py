@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import granted, release
+from fairhold import granted, release
 from tests.database import opened
 
 

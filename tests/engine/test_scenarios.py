@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import SyncHoldfast, TestClock, open_sync
-from holdfast.testing import Scenario, play, read
-from holdfast.testing.engine_world import EngineWorld
-from holdfast.verify import verify
+from fairhold import SyncFairhold, TestClock, open_sync
+from fairhold.testing import Scenario, play, read
+from fairhold.testing.engine_world import EngineWorld
+from fairhold.verify import verify
 from testbed.postgres import fresh_database
 
 FOLDER = Path(__file__).parent.parent / "core" / "scenarios"
@@ -18,10 +18,10 @@ FILES = sorted(FOLDER.glob("*.txt"))
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def hf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncHoldfast]:
+def hf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncFairhold]:
     if request.param == "sqlite":
         with open_sync(
-            f"sqlite:///{tmp_path_factory.mktemp('scenarios')}/holdfast.db", clock=TestClock()
+            f"sqlite:///{tmp_path_factory.mktemp('scenarios')}/fairhold.db", clock=TestClock()
         ) as hf:
             yield hf
             assert_whole(hf)
@@ -35,16 +35,16 @@ def hf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_scenarios(hf: SyncHoldfast, path: Path) -> None:
+def test_scenarios(hf: SyncFairhold, path: Path) -> None:
     for scenario in read(path.read_text(encoding="utf-8"), f"tests/core/scenarios/{path.name}"):
         _play(scenario, hf)
 
 
-def _play(scenario: Scenario, hf: SyncHoldfast) -> None:
+def _play(scenario: Scenario, hf: SyncFairhold) -> None:
     play(scenario, EngineWorld(hf))
 
 
-def assert_whole(hf: SyncHoldfast) -> None:
+def assert_whole(hf: SyncFairhold) -> None:
     """After all of them every promise holds, in every pool."""
     report = hf.run(verify(hf.hf.store))
     assert report.pools > 100

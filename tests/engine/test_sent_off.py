@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, flight, granted
-from holdfast.batch import Batch
-from holdfast.flight import Flight
-from holdfast.lane import Job
+from fairhold import Booking, Fairhold, flight, granted
+from fairhold.batch import Batch
+from fairhold.flight import Flight
+from fairhold.lane import Job
 from tests.database import ask
 from tests.engine.staging import nodes, outcome
 from tests.engine.test_ahead import slowly, soon
@@ -150,7 +150,7 @@ async def test_nobody_waits_long_for_others_to_be_decided(
     assert deciding.seen == ["ann answered", "bea sent off"]
 
 
-async def with_phantoms(hf: Holdfast, other: Holdfast, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+async def with_phantoms(hf: Fairhold, other: Fairhold, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """One is overtaken, a crowd decided on it, and one who was in the first batch asks again in the third."""
     granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 10}))
     granted(await hf.book("hall", "first", 4))

@@ -1,4 +1,4 @@
-"""Whatever a server's defaults are, Holdfast's own transactions are as its promises need them."""
+"""Whatever a server's defaults are, Fairhold's own transactions are as its promises need them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from holdfast import granted
+from fairhold import granted
 from tests.database import ask
 from tests.engine.staging import nodes, outcome
 from tests.verified import assert_verified

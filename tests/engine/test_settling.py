@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.errors import OutcomeUnknown
+from fairhold import Fairhold, granted
+from fairhold.errors import OutcomeUnknown
 from tests.database import opened
 
 
@@ -32,7 +32,7 @@ class Lost:
         return True
 
 
-async def lose_next_commit(hf: Holdfast, meanwhile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def lose_next_commit(hf: Fairhold, meanwhile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begin = hf.store.begin
 
     async def begin_once(**how: Any) -> Any:
@@ -51,7 +51,7 @@ async def test_what_another_node_did_of_it_vouches_for_nothing_else(
             granted(await one.create_pool(pool, preset="checkout", quotas={"main": 5}))
         ann = granted(await one.book("gig", "ann"))
 
-        def bea(hf: Holdfast) -> Any:
+        def bea(hf: Fairhold) -> Any:
             return hf.book(other, "bea", idempotency_key="bea")
 
         await lose_next_commit(one, lambda: bea(two), monkeypatch)

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, TestClock, granted
-from holdfast.core.policy import Policy
-from holdfast.hoarding import Source
+from fairhold import Fairhold, Refusal, TestClock, granted
+from fairhold.core.policy import Policy
+from fairhold.hoarding import Source
 from tests.verified import assert_verified
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
-    async with Holdfast.open(database_url) as hf:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
+    async with Fairhold.open(database_url) as hf:
         granted(await hf.create_pool("p", preset="class_waitlist", quotas={"m": 2}))
         yield hf
     await assert_verified(database_url)
@@ -34,7 +34,7 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
         ("policy.if_full", lambda hf, ann: hf.change_pool("p", policy=Policy(if_full="nonsense"))),
     ],
 )
-async def test_words_are_text_and_flags_are_flags(hf: Holdfast, field: str, call: Any) -> None:
+async def test_words_are_text_and_flags_are_flags(hf: Fairhold, field: str, call: Any) -> None:
     ann = granted(await hf.book("p", "ann"))
     refused = await call(hf, ann.id)
     assert isinstance(refused, Refusal)
@@ -42,21 +42,21 @@ async def test_words_are_text_and_flags_are_flags(hf: Holdfast, field: str, call
     assert len(granted(await hf.log("p"))) == 2
 
 
-async def test_changes_of_a_policy_at_once_are_all_made(hf: Holdfast) -> None:
+async def test_changes_of_a_policy_at_once_are_all_made(hf: Fairhold) -> None:
     changes = ({"attempts_max": 7}, {"cooldown": "1h"}, {"offer_window": "2h"})
     await asyncio.gather(*(hf.change_pool("p", policy=change) for change in changes))
     policy = granted(await hf.pool("p")).policy
     assert (policy["attempts_max"], policy["cooldown"], policy["offer_window"]) == (7, 3600, 7200)
 
 
-async def test_units_are_opened_by_their_own_command(hf: Holdfast) -> None:
+async def test_units_are_opened_by_their_own_command(hf: Fairhold) -> None:
     granted(await hf.create_pool("seats", preset="checkout", quotas={"m": ["A"]}))
     refused = await hf.change_pool("seats", quotas=[{"key": "m", "units": ["A", "B"]}])
     assert isinstance(refused, Refusal)
     assert refused.field == "quotas"
 
 
-async def test_a_quota_with_seats_set_aside_stays(hf: Holdfast) -> None:
+async def test_a_quota_with_seats_set_aside_stays(hf: Fairhold) -> None:
     granted(await hf.create_pool("two", preset="last_minute", quotas={"a": 1, "b": 1}))
     olga = granted(await hf.book("two", "olga", quota="b"))
     ann = granted(await hf.book("two", "ann", quota="b"))
@@ -73,14 +73,14 @@ NONSENSE: list[Any] = [-1, 0, 1.5, True, "5", None, 2**31, float("nan")]
 
 
 @pytest.mark.parametrize("limit", NONSENSE)
-async def test_a_limit_is_a_whole_number_from_one_up(hf: Holdfast, limit: Any) -> None:
+async def test_a_limit_is_a_whole_number_from_one_up(hf: Fairhold, limit: Any) -> None:
     for read in (hf.pools, *(partial(it, "p") for it in (hf.bookings, hf.line, hf.log, hf.messages))):
         refused = await read(limit=limit)
         assert isinstance(refused, Refusal), read
         assert (refused.code, refused.field) == ("invalid", "limit")
 
 
-async def test_a_cursor_is_what_it_says(hf: Holdfast) -> None:
+async def test_a_cursor_is_what_it_says(hf: Fairhold) -> None:
     ann = granted(await hf.book("p", "ann"))
     granted(await hf.create_pool("other", preset="checkout", quotas={"m": 2}))
     calls: list[Any] = [hf.pools(after=after) for after in ("nope", "p", 5, b"x")]
@@ -95,14 +95,14 @@ async def test_a_cursor_is_what_it_says(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("state", ["nonsense", "Held", "", 5, ["held"]])
-async def test_a_state_that_is_none_is_refused_and_the_states_are_named(hf: Holdfast, state: Any) -> None:
+async def test_a_state_that_is_none_is_refused_and_the_states_are_named(hf: Fairhold, state: Any) -> None:
     refused = await hf.bookings("p", state=state)
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.field) == ("invalid", "state")
     assert "waiting, offered, held, confirmed" in refused.sentence
 
 
-async def test_messages_come_page_by_page(hf: Holdfast) -> None:
+async def test_messages_come_page_by_page(hf: Fairhold) -> None:
     for who in ("ann", "bea", "cyd", "dan"):
         granted(await hf.book("p", who))
     everything = granted(await hf.messages("p"))
@@ -112,14 +112,14 @@ async def test_messages_come_page_by_page(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("pool", ["nope", "", 5, b"p", ["p"]])
-async def test_a_tick_of_a_pool_that_is_none_is_refused(hf: Holdfast, pool: Any) -> None:
+async def test_a_tick_of_a_pool_that_is_none_is_refused(hf: Fairhold, pool: Any) -> None:
     refused = await hf.tick(pool)
     assert isinstance(refused, Refusal)
     assert refused.code == "unknown"
 
 
 async def test_time_moves_by_numbers_of_seconds_and_on_a_test_clock_alone(database_url: str) -> None:
-    async with Holdfast.open(database_url, clock=TestClock(1_800_000_000_000)) as hf:
+    async with Fairhold.open(database_url, clock=TestClock(1_800_000_000_000)) as hf:
         for wrong in (-1, "5", True, float("nan"), float("inf"), None):
             refused = await hf.advance(seconds=wrong)  # type: ignore[arg-type]
             assert isinstance(refused, Refusal)
@@ -131,7 +131,7 @@ async def test_time_moves_by_numbers_of_seconds_and_on_a_test_clock_alone(databa
         assert hf.clock.now() == 1_800_000_000_000
         assert await hf.advance("2027-01-15T09:00Z") is None
         assert hf.clock.now() == 1_800_003_600_000
-    async with Holdfast.open(database_url, ticker=False) as hf:
+    async with Fairhold.open(database_url, ticker=False) as hf:
         refused = await hf.advance(seconds=5)
         assert isinstance(refused, Refusal)
         assert refused.code == "not_possible"
@@ -152,14 +152,14 @@ async def test_time_moves_by_numbers_of_seconds_and_on_a_test_clock_alone(databa
         ("idempotency_key", lambda hf: hf.fill("p", idempotency_key="")),
     ],
 )
-async def test_what_is_of_the_wrong_kind_is_refused_by_its_field(hf: Holdfast, field: str, call: Any) -> None:
+async def test_what_is_of_the_wrong_kind_is_refused_by_its_field(hf: Fairhold, field: str, call: Any) -> None:
     refused = await call(hf)
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.field) == ("invalid", field)
     assert len(granted(await hf.log("p"))) == 1
 
 
-async def test_what_came_back_is_offered_by_its_number(hf: Holdfast) -> None:
+async def test_what_came_back_is_offered_by_its_number(hf: Fairhold) -> None:
     granted(await hf.create_pool("one", preset="last_minute", quotas={"a": 1}))
     olga, ann = granted(await hf.book("one", "olga")), granted(await hf.book("one", "ann"))
     granted(await hf.cancel(olga.id))
@@ -173,7 +173,7 @@ async def test_what_came_back_is_offered_by_its_number(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("name", [None, 5, b"b", ["p"], {}])
-async def test_a_name_that_is_no_text_is_unknown(hf: Holdfast, name: Any) -> None:
+async def test_a_name_that_is_no_text_is_unknown(hf: Fairhold, name: Any) -> None:
     calls = (hf.confirm(name), hf.cancel(name), hf.decline(name), hf.claim(name), hf.book(name, "ann"))
     calls += (hf.booking(name), hf.pool(name), hf.explain(name), hf.position(name), hf.line(name))
     for answer in await asyncio.gather(*calls):
@@ -181,7 +181,7 @@ async def test_a_name_that_is_no_text_is_unknown(hf: Holdfast, name: Any) -> Non
         assert answer.code == "unknown"
 
 
-async def test_an_accepted_part_came_when_its_booking_came(hf: Holdfast) -> None:
+async def test_an_accepted_part_came_when_its_booking_came(hf: Fairhold) -> None:
     """A smaller pool costs the latest arrival its place; that is not who was first and took a part."""
     olga = granted(await hf.book("p", "olga", 2))
     ann = granted(await hf.book("p", "ann", 2))
@@ -209,7 +209,7 @@ FIELDS: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize(("field", "call"), FIELDS.values(), ids=FIELDS)
-async def test_a_refusal_names_what_the_caller_has_said(hf: Holdfast, field: str, call: Any) -> None:
+async def test_a_refusal_names_what_the_caller_has_said(hf: Fairhold, field: str, call: Any) -> None:
     ann = granted(await hf.book("p", "ann"))
     refused = await call(hf, ann.id)
     assert isinstance(refused, Refusal)
@@ -255,17 +255,17 @@ SENTENCES: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize(("change", "field", "sentence"), SENTENCES.values(), ids=SENTENCES)
 async def test_a_refusal_says_the_true_reason(
-    hf: Holdfast, change: dict[str, Any], field: str, sentence: str
+    hf: Fairhold, change: dict[str, Any], field: str, sentence: str
 ) -> None:
     assert await hf.change_pool("p", **change) == Refusal("invalid", sentence, field)
 
 
-async def test_a_size_may_be_said_twice_if_it_is_the_same(hf: Holdfast) -> None:
+async def test_a_size_may_be_said_twice_if_it_is_the_same(hf: Fairhold) -> None:
     assert granted(await hf.change_pool("p", sizes={"m": 5}, quotas={"m": 5})).quotas[0].size == 5
 
 
 async def test_a_test_clock_is_not_moved_back(database_url: str) -> None:
-    async with Holdfast.open(database_url, clock=TestClock()) as hf:
+    async with Fairhold.open(database_url, clock=TestClock()) as hf:
         now = hf.clock.now()
         refused = await hf.advance(now - 1)
         assert isinstance(refused, Refusal)
@@ -275,7 +275,7 @@ async def test_a_test_clock_is_not_moved_back(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["", "Staff", "admin", "rule", "clock", "outbox", "staff:", " staff", 5, None])
-async def test_who_asks_is_the_party_or_staff_and_nobody_else(hf: Holdfast, by: Any) -> None:
+async def test_who_asks_is_the_party_or_staff_and_nobody_else(hf: Fairhold, by: Any) -> None:
     """Whoever else was named counted as not staff, and stood so in the log."""
     ann = granted(await hf.book("p", "ann")).id
     asked: list[Any] = [
@@ -303,7 +303,7 @@ async def test_who_asks_is_the_party_or_staff_and_nobody_else(hf: Holdfast, by: 
         assert granted(await hf.cancel(granted(await hf.book("p", "cyd", by=good)).id, by=good))
 
 
-async def test_a_booking_is_named_by_text_and_what_is_none_is_not_repeated(hf: Holdfast) -> None:
+async def test_a_booking_is_named_by_text_and_what_is_none_is_not_repeated(hf: Fairhold) -> None:
     """A booking given in place of its id stood in the sentence, with its contacts and its edit token."""
     ann = granted(await hf.book("p", {"id": "ann", "name": "Ann", "contacts": {"email": "ann@example.org"}}))
     thing: Any = ann
@@ -331,7 +331,7 @@ async def test_a_booking_is_named_by_text_and_what_is_none_is_not_repeated(hf: H
 
 
 @pytest.mark.parametrize("name", ["x" * 100_000, 10**10_000, -(10**10_000)], ids=["long", "large", "small"])
-async def test_a_sentence_repeats_no_more_of_a_name_than_can_be_read(hf: Holdfast, name: Any) -> None:
+async def test_a_sentence_repeats_no_more_of_a_name_than_can_be_read(hf: Fairhold, name: Any) -> None:
     asked: list[Any] = [hf.pool(name), hf.book("p", "ann", quota=name), hf.book(name, "ann")]
     asked += [hf.booking(name), hf.export_person(name), hf.message(name), hf.webhook(name)]
     asked += [hf.book("p", {"id": "ann", "y" * 9_999: 1})]
@@ -341,7 +341,7 @@ async def test_a_sentence_repeats_no_more_of_a_name_than_can_be_read(hf: Holdfas
         assert len(refused.sentence) < 200
 
 
-async def test_what_is_no_source_and_what_are_no_words_is_refused(hf: Holdfast) -> None:
+async def test_what_is_no_source_and_what_are_no_words_is_refused(hf: Fairhold) -> None:
     wrong: Any
     for wrong in (
         5,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, batch, engine, flight, granted
-from holdfast.core import commands as c
-from holdfast.errors import CommandFailed
-from holdfast.ids import booking_number
+from fairhold import Fairhold, batch, engine, flight, granted
+from fairhold.core import commands as c
+from fairhold.errors import CommandFailed
+from fairhold.ids import booking_number
 from tests.database import opened
 from tests.engine.looking import bookings, look
 from tests.engine.staging import HandClock, nodes, outcome
@@ -24,7 +24,7 @@ MANY = 20
 class Stage:
     """A pool in hand, whose writing transactions wait until they are let go."""
 
-    def __init__(self, hf: Holdfast, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, hf: Fairhold, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
         self.hf, self.clock = hf, clock
         self.go = asyncio.Event()
         begin = hf.store.begin
@@ -68,7 +68,7 @@ async def stage(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     await assert_verified(database_url)
 
 
-def crowd(hf: Holdfast, name: str = "party", size: int = MANY) -> list[Awaitable[Any]]:
+def crowd(hf: Fairhold, name: str = "party", size: int = MANY) -> list[Awaitable[Any]]:
     return [hf.book("hall", f"{name} {n}", idempotency_key=f"{name} {n}") for n in range(size)]
 
 

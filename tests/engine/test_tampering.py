@@ -1,4 +1,4 @@
-"""Every tampering with a database is found by `holdfast verify`: which promise is broken, and where."""
+"""Every tampering with a database is found by `fairhold verify`: which promise is broken, and where."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from holdfast.store.writer import entry_digest
+from fairhold.store.writer import entry_digest
 from tests.database import ask, asking, dialect_of, opened
 from tests.engine.lively import stage
 from tests.models import Model, postgres_model, sqlite_model

@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from holdfast import Booking, Holdfast, granted, upkeep
-from holdfast import ticker as tickers
-from holdfast.clock import SystemClock, TestClock, to_datetime
-from holdfast.core import fill as filling
-from holdfast.errors import CommandFailed
-from holdfast.store import loader
-from holdfast.store.base import Store
+from fairhold import Booking, Fairhold, granted, upkeep
+from fairhold import ticker as tickers
+from fairhold.clock import SystemClock, TestClock, to_datetime
+from fairhold.core import fill as filling
+from fairhold.errors import CommandFailed
+from fairhold.store import loader
+from fairhold.store.base import Store
 from tests.database import SECRET, START, ask, dialect_of, opened
 from tests.engine.looking import events, look, wrong
 from tests.engine.processes import Worker, Workers
@@ -32,7 +32,7 @@ def nobody_just_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tickers, "_LOOK_S", 3_600.0)
 
 
-async def hold(hf: Holdfast, pool: str, window_s: int = 1) -> Booking:
+async def hold(hf: Fairhold, pool: str, window_s: int = 1) -> Booking:
     """A pool of one seat with a short window, and a hold in it."""
     policy = {"hold_window": window_s}
     granted(await hf.create_pool(pool, quotas={"main": 1}, preset="checkout", policy=policy))
@@ -40,19 +40,19 @@ async def hold(hf: Holdfast, pool: str, window_s: int = 1) -> Booking:
 
 
 @asynccontextmanager
-async def by_hand(url: str) -> AsyncIterator[tuple[Holdfast, HandClock]]:
-    """A Holdfast with a ticker, and the clock that they go by."""
+async def by_hand(url: str) -> AsyncIterator[tuple[Fairhold, HandClock]]:
+    """A Fairhold with a ticker, and the clock that they go by."""
     clock = HandClock()
-    async with Holdfast.open(url, secret=SECRET, clock=clock) as hf:
+    async with Fairhold.open(url, secret=SECRET, clock=clock) as hf:
         yield hf, clock
 
 
-async def is_in(hf: Holdfast, booking: Booking, state: str) -> bool:
+async def is_in(hf: Fairhold, booking: Booking, state: str) -> bool:
     return granted(await hf.booking(booking.id)).state == state
 
 
 async def test_a_hold_expires_by_itself(database_url: str) -> None:
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         ann = await hold(hf, "chair")
         await until(lambda: is_in(hf, ann, "expired"))
     found = await look(database_url)
@@ -66,7 +66,7 @@ async def test_what_is_given_out_in_pieces_comes_to_its_end(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(filling, "FILL_MAX", 2)
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         granted(await hf.create_pool("class", quotas={"main": 0}, preset="course_section"))
         last = [granted(await hf.book("class", f"person {number}")) for number in range(9)][-1]
         granted(await hf.change_pool("class", sizes={"main": 20}))
@@ -95,7 +95,7 @@ async def test_what_is_due_in_pieces_is_all_done_and_every_promise_holds_in_betw
 
 
 async def test_an_earlier_deadline_wakes_a_ticker_that_sleeps_for_longer(database_url: str) -> None:
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         await hold(hf, "later", window_s=3_600)
         await asyncio.sleep(0.1)
         sooner = await hold(hf, "sooner")
@@ -107,7 +107,7 @@ async def test_holds_expire_while_old_keys_are_being_forgotten(
 ) -> None:
     """After a busy day there are millions of them, and they are forgotten a thousand at a time."""
     reached, go_on = asyncio.Event(), asyncio.Event()
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
 
         async def forget(store: Store, before: int) -> None:
             reached.set()
@@ -128,7 +128,7 @@ async def test_holds_expire_while_old_keys_are_being_forgotten(
 async def test_that_old_keys_cannot_be_forgotten_is_told_and_stops_nothing(
     database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
 
         async def forget(store: Store, before: int) -> None:
             raise RuntimeError("no more space")
@@ -143,7 +143,7 @@ async def test_that_old_keys_cannot_be_forgotten_is_told_and_stops_nothing(
 
 async def test_an_earlier_deadline_of_another_process_wakes_the_ticker(database_url: str) -> None:
     """Only the other process has a ticker, which sleeps until it hears of the new deadline."""
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         await hold(hf, "later", window_s=3_600)
         with Workers(Worker("book", database_url, pool="later", parties=[])):
             await asyncio.sleep(0.3)
@@ -215,11 +215,11 @@ async def test_a_poisoned_pool_does_not_stop_the_others(
     database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(tickers, "_POISONED", 200)
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         poisoned, healthy = await hold(hf, "poisoned"), await hold(hf, "healthy")
         whole = (await ask(database_url, "SELECT config FROM pools WHERE key = 'poisoned'"))[0][0]
     await ask(database_url, "UPDATE pools SET config = '{' WHERE key = 'poisoned'")
-    async with Holdfast.open(database_url, secret=SECRET) as hf:
+    async with Fairhold.open(database_url, secret=SECRET) as hf:
         await until(lambda: is_in(hf, healthy, "expired"))
         another = await hold(hf, "another")
         await until(lambda: is_in(hf, another, "expired"))
@@ -234,7 +234,7 @@ async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The engine does not give up on the locked pool, so nothing else can let the others go on.
-    monkeypatch.setattr("holdfast.door._GIVE_UP_S", 3_600.0)
+    monkeypatch.setattr("fairhold.door._GIVE_UP_S", 3_600.0)
     async with by_hand(postgres_url) as (hf, clock):
         locked = await hold(hf, "locked")
         connection = await asyncpg.connect(postgres_url)
@@ -308,7 +308,7 @@ async def test_the_ticker_outlives_a_database_that_goes_away(
 
 async def outlive_a_lock(url: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.1)
+        patch.setattr("fairhold.store.sqlite.transaction.BUSY_S", 0.1)
         async with by_hand(url) as (hf, clock):
             ann = await hold(hf, "chair")
             with file_locked_outside(url):
@@ -323,7 +323,7 @@ async def outlive_a_cut(url: str, caplog: pytest.LogCaptureFixture) -> None:
     async with (
         proxied(url) as (proxy, through),
         by_hand(through) as (hf, clock),
-        Holdfast.open(url, secret=SECRET, clock=clock, ticker=False) as elsewhere,
+        Fairhold.open(url, secret=SECRET, clock=clock, ticker=False) as elsewhere,
     ):
         ann = await hold(hf, "chair")
         proxy.refusing = True
@@ -343,8 +343,8 @@ async def heard_after_silence(url: str, patience_s: float = PATIENCE_S) -> bool:
     """Whether a ticker hears of an earlier deadline when its listening connection has died in silence."""
     async with (
         proxied(url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET) as hf,
-        Holdfast.open(url, secret=SECRET, ticker=False) as elsewhere,
+        Fairhold.open(through, secret=SECRET) as hf,
+        Fairhold.open(url, secret=SECRET, ticker=False) as elsewhere,
     ):
         await hold(hf, "later", window_s=3_600)
         await until(lambda: proxy.is_listened_through)
@@ -360,25 +360,25 @@ async def heard_after_silence(url: str, patience_s: float = PATIENCE_S) -> bool:
 async def test_a_listening_connection_that_dies_in_silence_is_noticed(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.2)
-    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_DEADLINE_S", 0.3)
+    monkeypatch.setattr("fairhold.store.postgres.listening._PULSE_S", 0.2)
+    monkeypatch.setattr("fairhold.store.postgres.listening._PULSE_DEADLINE_S", 0.3)
     assert await heard_after_silence(postgres_url)
 
 
 async def test_control_without_a_pulse_nobody_notices(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 3_600)
+    monkeypatch.setattr("fairhold.store.postgres.listening._PULSE_S", 3_600)
     assert not await heard_after_silence(postgres_url, 4)
 
 
 async def test_a_pulse_does_not_disturb_a_connection_that_is_there(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.listening._PULSE_S", 0.01)
+    monkeypatch.setattr("fairhold.store.postgres.listening._PULSE_S", 0.01)
     async with (
-        Holdfast.open(postgres_url, secret=SECRET) as hf,
-        Holdfast.open(postgres_url, secret=SECRET, ticker=False) as elsewhere,
+        Fairhold.open(postgres_url, secret=SECRET) as hf,
+        Fairhold.open(postgres_url, secret=SECRET, ticker=False) as elsewhere,
     ):
         await hold(hf, "later", window_s=3_600)
         await asyncio.sleep(0.5)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
+from fairhold import Fairhold, granted
 from tests.database import opened
 from tests.verified import assert_verified
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         row = [{"key": "main", "units": ["13C", "13D", "13E"]}]
         granted(await hf.create_pool("row", preset="class_waitlist", quotas=row))
@@ -21,11 +21,11 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
     await assert_verified(database_url)
 
 
-async def told(hf: Holdfast, booking: str, kind: str) -> Any:
+async def told(hf: Fairhold, booking: str, kind: str) -> Any:
     return [it.facts["units"] for it in granted(await hf.messages_about(booking)) if it.kind == kind]
 
 
-async def test_whoever_loses_a_seat_is_told_which(hf: Holdfast) -> None:
+async def test_whoever_loses_a_seat_is_told_which(hf: Fairhold) -> None:
     ann = granted(await hf.book("row", "ann", units=["13C"]))
     bea = granted(await hf.book("row", "bea", units=["13D"]))
     eve = granted(await hf.book("row", "eve", units=["13E"]))

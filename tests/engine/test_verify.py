@@ -1,4 +1,4 @@
-"""`holdfast verify` finds nothing after any honest history, and every tampering, by promise and place."""
+"""`fairhold verify` finds nothing after any honest history, and every tampering, by promise and place."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from holdfast import granted
-from holdfast.cli import verify as command
-from holdfast.verify.replay import Replay
-from holdfast.verify.report import Findings
+from fairhold import granted
+from fairhold.cli import verify as command
+from fairhold.verify.replay import Replay
+from fairhold.verify.report import Findings
 from tests.database import ask, opened
 from tests.engine.lively import Lively, make_pools, stage
 from tests.verified import assert_verified

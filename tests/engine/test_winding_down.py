@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store import loader
+from fairhold import Fairhold, granted
+from fairhold.store import loader
 from tests.database import opened
 from tests.engine.looking import look, wrong
 from tests.verified import assert_verified
@@ -20,7 +20,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "DUE_MAX", PIECE)
 
 
-async def closed(hf: Holdfast) -> dict[str, int | None]:
+async def closed(hf: Fairhold) -> dict[str, int | None]:
     return {b.id: b.position for b in granted(await hf.bookings("class", state="closed", limit=1_000))}
 
 

@@ -14,12 +14,12 @@ from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from holdfast.batch import Overtaken
-from holdfast.core import commands as c
-from holdfast.core.model import Party
-from holdfast.engine import Engine
-from holdfast.errors import Busy, Closing, CommandFailed, OutcomeUnknown, Unavailable
-from holdfast.lane import Job
+from fairhold.batch import Overtaken
+from fairhold.core import commands as c
+from fairhold.core.model import Party
+from fairhold.engine import Engine
+from fairhold.errors import Busy, Closing, CommandFailed, OutcomeUnknown, Unavailable
+from fairhold.lane import Job
 
 T = TypeVar("T")
 

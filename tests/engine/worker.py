@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from holdfast import Holdfast, Refusal
-from holdfast import ticker as tickers
+from fairhold import Fairhold, Refusal
+from fairhold import ticker as tickers
 from tests.database import SECRET
 
 Task = Callable[..., Awaitable[Any]]
@@ -25,20 +25,20 @@ def outcome(answer: Any) -> str:
     return answer.code if isinstance(answer, Refusal) else answer.state
 
 
-async def book(hf: Holdfast, pool: str, parties: list[str]) -> dict[str, str]:
+async def book(hf: Fairhold, pool: str, parties: list[str]) -> dict[str, str]:
     """Everybody asks for a seat at once."""
     answers = await asyncio.gather(*(hf.book(pool, party) for party in parties))
     return {party: outcome(answer) for party, answer in zip(parties, answers, strict=True)}
 
 
-async def answer(hf: Holdfast, claims: list[str], declines: list[str]) -> dict[str, int]:
+async def answer(hf: Fairhold, claims: list[str], declines: list[str]) -> dict[str, int]:
     """Tap many links at once, in no particular order."""
     taps = [hf.claim(token) for token in claims] + [hf.decline(token) for token in declines]
     random.shuffle(taps)
     return Counter(map(outcome, await asyncio.gather(*taps)))
 
 
-async def storm(hf: Holdfast, pool: str, seed: int, rounds: int) -> dict[str, int]:
+async def storm(hf: Fairhold, pool: str, seed: int, rounds: int) -> dict[str, int]:
     """Join, leave, move, claim, decline and fill, anything by anybody."""
     dice, seen = random.Random(seed), Counter[str]()
 
@@ -70,7 +70,7 @@ async def _several(one: Callable[[int], Awaitable[None]], turns: range) -> None:
         await one(turn)
 
 
-async def _answer_one(hf: Holdfast, pool: str, what: str, dice: random.Random) -> Any:
+async def _answer_one(hf: Fairhold, pool: str, what: str, dice: random.Random) -> Any:
     state = "confirmed" if what == "give_back" else "offered"
     there = await hf.bookings(pool, state=state)
     assert not isinstance(there, Refusal)
@@ -85,7 +85,7 @@ async def _answer_one(hf: Holdfast, pool: str, what: str, dice: random.Random) -
     return await hf.claim(full.offer.token) if not isinstance(full, Refusal) and full.offer else None
 
 
-async def freeze(hf: Holdfast, pool: str, party: str, timeout_ms: int | None) -> str:
+async def freeze(hf: Fairhold, pool: str, party: str, timeout_ms: int | None) -> str:
     """Stand still as soon as the pool is locked; at another word go on, and say what came of it."""
     begin = hf.store.begin
 
@@ -117,7 +117,7 @@ TASKS: dict[str, Task] = {task.__name__: task for task in (book, answer, storm, 
 
 async def make(url: str, pool: str, party: str) -> dict[str, str]:
     """Open a database that may not be there yet, make a pool in it and book: as a node that starts first."""
-    async with Holdfast.open(url) as hf:
+    async with Fairhold.open(url) as hf:
         made = await hf.create_pool(pool, quotas={"main": 100}, preset="checkout")
         booked = outcome(await hf.book(pool, party))
         made_it = made.code if isinstance(made, Refusal) else "made"
@@ -132,7 +132,7 @@ async def main(task: str, url: str, details: dict[str, Any]) -> None:
         return
     # It hears of what others do, or it never knows: a mere look now and then would hide that it is deaf.
     tickers._LOOK_S = 3_600.0  # type: ignore[misc]
-    async with Holdfast.open(url, secret=SECRET) as hf:
+    async with Fairhold.open(url, secret=SECRET) as hf:
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
         print(json.dumps(await TASKS[task](hf, **details)), flush=True)

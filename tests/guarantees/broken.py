@@ -1,6 +1,6 @@
 """The real service, in which things can be broken and protections taken away while it runs.
 
-`python -m tests.guarantees.broken serve …` is `holdfast serve …`. In the folder that BROKEN names, a file for
+`python -m tests.guarantees.broken serve …` is `fairhold serve …`. In the folder that BROKEN names, a file for
 each thing that is broken now says so by being there, and by what it says how much.
 """
 
@@ -10,26 +10,26 @@ import asyncio
 import re
 from typing import Any
 
-from holdfast import batch, door, engine, local_times
-from holdfast import clock as clocks
-from holdfast.cli.main import main
-from holdfast.console import site
-from holdfast.console import wording as console
-from holdfast.errors import CommandFailed
-from holdfast.hoarding import Hoarding
-from holdfast.http import endpoint
-from holdfast.keeping import table
-from holdfast.outbox import fate
-from holdfast.pages import wording as pages
-from holdfast.store.postgres import connections
-from holdfast.store.postgres import store as postgres
-from holdfast.store.postgres.readers import PostgresReader, PostgresSnapshot
-from holdfast.store.postgres.store import PostgresTransaction
-from holdfast.store.sqlite import transaction as sqlite
-from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.transaction import SqliteTransaction
-from holdfast.ticker import Ticker
-from holdfast.verify.replay import Replay
+from fairhold import batch, door, engine, local_times
+from fairhold import clock as clocks
+from fairhold.cli.main import main
+from fairhold.console import site
+from fairhold.console import wording as console
+from fairhold.errors import CommandFailed
+from fairhold.hoarding import Hoarding
+from fairhold.http import endpoint
+from fairhold.keeping import table
+from fairhold.outbox import fate
+from fairhold.pages import wording as pages
+from fairhold.store.postgres import connections
+from fairhold.store.postgres import store as postgres
+from fairhold.store.postgres.readers import PostgresReader, PostgresSnapshot
+from fairhold.store.postgres.store import PostgresTransaction
+from fairhold.store.sqlite import transaction as sqlite
+from fairhold.store.sqlite.store import SqliteStore
+from fairhold.store.sqlite.transaction import SqliteTransaction
+from fairhold.ticker import Ticker
+from fairhold.verify.replay import Replay
 from tests.guarantees.kill_points import kill_points
 from tests.guarantees.switches import PLACE, PROGRAM, broken, instead, on
 from tests.guarantees.unguarded import UNGUARDED

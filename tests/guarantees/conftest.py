@@ -36,18 +36,18 @@ def settings(mail: MailServer, place: Path) -> dict[str, str]:
     return {
         "program": PROGRAM,
         "broken": str(place),
-        "holdfast_smtp_url": mail.url,
-        "holdfast_mail_from": "Seats <seats@example.org>",
-        "holdfast_webhooks_to_private": "yes",
-        "holdfast_proxies": "127.0.0.1",
-        "holdfast_rate_per_address": "0",
+        "fairhold_smtp_url": mail.url,
+        "fairhold_mail_from": "Seats <seats@example.org>",
+        "fairhold_webhooks_to_private": "yes",
+        "fairhold_proxies": "127.0.0.1",
+        "fairhold_rate_per_address": "0",
     }
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path_factory.mktemp('guarantees')}/holdfast.db"
+        yield f"sqlite:///{tmp_path_factory.mktemp('guarantees')}/fairhold.db"
     else:
         with fresh_database(request.getfixturevalue("postgres_server_url")) as made:
             yield made

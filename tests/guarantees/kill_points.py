@@ -7,11 +7,11 @@ import signal
 from contextvars import ContextVar
 from typing import Any
 
-from holdfast.batch import Batch
-from holdfast.core import commands as c
-from holdfast.store.postgres.store import PostgresStore, PostgresTransaction
-from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.transaction import SqliteTransaction
+from fairhold.batch import Batch
+from fairhold.core import commands as c
+from fairhold.store.postgres.store import PostgresStore, PostgresTransaction
+from fairhold.store.sqlite.store import SqliteStore
+from fairhold.store.sqlite.transaction import SqliteTransaction
 from tests.guarantees.switches import PLACE, on
 
 # Whether this is about what somebody asked for: timers and messages are written beside it.

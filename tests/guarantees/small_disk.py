@@ -22,7 +22,7 @@ def small_disk() -> AbstractContextManager[Path] | None:
     """A folder on a file system of a few megabytes; None where this account may mount none."""
     if os.geteuid() != 0 or os.environ.get(URL_VARIABLE):
         return None
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-disk-"))
+    folder = Path(tempfile.mkdtemp(prefix="fairhold-disk-"))
     folder.chmod(0o755)
     options = f"size={SIZE},mode=0700,uid={NOBODY},gid={NOBODY}"
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True)

@@ -34,7 +34,7 @@ class Standby(TemporaryPostgres):
         self.name = name
 
     def _make_cluster(self) -> Path:
-        self.directory = directory = Path(tempfile.mkdtemp(prefix="holdfast-standby-"))
+        self.directory = directory = Path(tempfile.mkdtemp(prefix="fairhold-standby-"))
         if os.geteuid() == 0:
             os.chown(directory, NOBODY, NOBODY)
         self._bin = reachable(find_binaries(), directory)

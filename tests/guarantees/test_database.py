@@ -176,7 +176,7 @@ def test_a_commit_whose_wait_is_cancelled_is_no_yes(url: str, there: Client) -> 
     cancelled: set[int] = set()
 
     def cancel_another() -> bool:
-        waiting = {row[0] for row in asyncio.run(who_waits(url, "holdfast"))} - cancelled
+        waiting = {row[0] for row in asyncio.run(who_waits(url, "fairhold"))} - cancelled
         for pid in waiting:
             asyncio.run(ask(url, f"SELECT pg_cancel_backend({pid})"))
         cancelled.update(waiting)
@@ -324,7 +324,7 @@ def test_control_a_yes_that_the_standby_did_not_have_is_lost(
             # With the protection, nobody is told anything as long as the standby has not got it.
             asked = ("/v1/pools/behind-too/bookings", {"party": "bea"}, "bea")
             patient = caller.submit(insist, there, *asked)
-            wait_until(lambda: asyncio.run(who_waits(url, "holdfast")))
+            wait_until(lambda: asyncio.run(who_waits(url, "fairhold")))
             assert not patient.done()
             postgres.kill9()
             asyncio.run(ask(behind.url, "SELECT pg_promote(true, 60)"))

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from holdfast.ids import pool_number
+from fairhold.ids import pool_number
 from tests.engine.looking import bookings, look, wrong
 from tests.guarantees.broken import PROGRAM, broken
 from tests.http.server import Client, Server, make_key, serving

@@ -146,7 +146,7 @@ def test_a_clock_set_a_day_ahead_is_an_alarm_and_ends_nothing(
 
         def alarm() -> list[str]:
             return re.findall(
-                r"^holdfast_clock_ahead_seconds 86\d\d\d", admin.get("/metrics").text, re.MULTILINE
+                r"^fairhold_clock_ahead_seconds 86\d\d\d", admin.get("/metrics").text, re.MULTILINE
             )
 
         wait_until(alarm)

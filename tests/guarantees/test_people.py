@@ -208,7 +208,7 @@ def test_a_slow_mail_server_keeps_nobody_waiting(admin: Client, mail: MailServer
 )
 def test_what_could_not_be_sent_for_an_hour_is_sent_then(admin: Client, mail: MailServer, url: str) -> None:
     letters = through_an_hour(admin, mail, f"down-{url[:5]}")
-    assert [it["X-Holdfast-Kind"] for it in letters] == ["confirmed"]
+    assert [it["X-Fairhold-Kind"] for it in letters] == ["confirmed"]
 
 
 @pytest.mark.guarantee(
@@ -318,6 +318,6 @@ def test_who_has_a_hold_in_a_pool_that_is_called_off_is_told(
 
     def told() -> bool:
         last = [mail.to(one["contacts"]["email"])[-1:] for one in people]
-        return all(it and it[0]["X-Holdfast-Kind"] in ("cancelled", "closed") for it in last)
+        return all(it and it[0]["X-Fairhold-Kind"] in ("cancelled", "closed") for it in last)
 
     wait_until(told)

@@ -10,20 +10,20 @@ from typing import Any
 import msgspec
 from jinja2 import Environment
 
-from holdfast import command_words, keys
-from holdfast.core import book, obey
-from holdfast.core import commands as c
-from holdfast.core.refusals import Refusal
-from holdfast.door import Door
-from holdfast.http import bodies
-from holdfast.http.bodies_of_bookings import NewBooking
-from holdfast.http.service import Service
-from holdfast.ids import booking_number
-from holdfast.messages import own_words, wording
-from holdfast.notifiers.email import EmailNotifier
-from holdfast.outbox import loop
-from holdfast.pages import site
-from holdfast.reads import Reads
+from fairhold import command_words, keys
+from fairhold.core import book, obey
+from fairhold.core import commands as c
+from fairhold.core.refusals import Refusal
+from fairhold.door import Door
+from fairhold.http import bodies
+from fairhold.http.bodies_of_bookings import NewBooking
+from fairhold.http.service import Service
+from fairhold.ids import booking_number
+from fairhold.messages import own_words, wording
+from fairhold.notifiers.email import EmailNotifier
+from fairhold.outbox import loop
+from fairhold.pages import site
+from fairhold.reads import Reads
 from tests.guarantees.switches import instead
 
 
@@ -93,7 +93,7 @@ def secrecy() -> None:
     instead(keys, "_digest", "no hashes", lambda _, secret: secret.encode())
 
     def named_by_path(serve: Any, self: Service, scope: Any, *rest: Any) -> Any:
-        logging.getLogger("holdfast.http").info("asked", extra={"path": scope["path"]})
+        logging.getLogger("fairhold.http").info("asked", extra={"path": scope["path"]})
         return serve(self, scope, *rest)
 
     instead(Service, "_serve", "logged paths", named_by_path)

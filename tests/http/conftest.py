@@ -15,7 +15,7 @@ from tests.http.server import Client, Server, make_key, serving
 def module_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A database for the tests of one module, which keep apart by using pools of their own."""
     if request.param == "sqlite":
-        path: Path = tmp_path_factory.mktemp("http") / "holdfast.db"
+        path: Path = tmp_path_factory.mktemp("http") / "fairhold.db"
         yield f"sqlite:///{path}"
     else:
         with fresh_database(request.getfixturevalue("postgres_server_url")) as url:

@@ -28,7 +28,7 @@ def used(server: Server) -> tuple[list[str], str]:
         begun = browser.ask("POST", "/v1/session/invitation", body, expect=201)
         browser.headers["X-CSRF-Token"] = begun["csrf_token"]
         browser.ask("GET", "/v1/session")
-        session = browser.cookies["holdfast_session"]
+        session = browser.cookies["fairhold_session"]
     with server.client(secret) as client:
         client.pool("quiet")
         olga, ann = client.book("quiet", "olga"), client.book("quiet", "ann")

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx2 as httpx
 
-from holdfast import Holdfast
-from holdfast.keys import ApiKey, Keys
+from fairhold import Fairhold
+from fairhold.keys import ApiKey, Keys
 from testbed.forked import Forked
 from testbed.ports import free_port
 from tests.own_thread import run_in_own_thread
@@ -30,7 +30,7 @@ STARTED: dict[int, str] = {}
 class Server:
     """One process of the service. Use it as a context."""
 
-    def __init__(self, url: str, *flags: str, program: str = "holdfast", **environment: str) -> None:
+    def __init__(self, url: str, *flags: str, program: str = "fairhold", **environment: str) -> None:
         self.url = url
         self._program = program
         self.port = free_port()
@@ -40,7 +40,7 @@ class Server:
         self._environment = {
             name.upper(): value.replace("{port}", str(self.port)) for name, value in environment.items()
         }
-        self._log = tempfile.NamedTemporaryFile("w+", prefix="holdfast-", suffix=".log")  # noqa: SIM115
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="fairhold-", suffix=".log")  # noqa: SIM115
         self.process: subprocess.Popen[bytes] | Forked | None = None
 
     def start(self, *, wait: bool = True) -> Server:
@@ -135,7 +135,7 @@ def make_key(url: str, role: str = "admin", org: str = "default", name: str = "t
     """A new key, made as the command line makes it."""
 
     async def make() -> ApiKey:
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             made = await Keys(hf.store, hf.clock, hf.secret).create(org, role, name)
             assert isinstance(made, ApiKey)
             return made
@@ -146,6 +146,6 @@ def make_key(url: str, role: str = "admin", org: str = "default", name: str = "t
 
 
 @contextlib.contextmanager
-def serving(url: str, *flags: str, program: str = "holdfast", **environment: str) -> Iterator[Server]:
+def serving(url: str, *flags: str, program: str = "fairhold", **environment: str) -> Iterator[Server]:
     with Server(url, *flags, program=program, **environment) as server:
         yield server

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.http.problems import STATUSES
+from fairhold.http.problems import STATUSES
 from tests.http.server import Client
 
 HEADS = ("name", "email", "contacts", "tags", "attributes", "locale", "quota", "quantity", "if_full", "units")

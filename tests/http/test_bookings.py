@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from holdfast.core.policy import PRESETS
+from fairhold.core.policy import PRESETS
 from tests.http.server import Client
 
 FIELDS = [

@@ -10,9 +10,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast import TestClock, granted, upkeep
-from holdfast.changes import BookingChange, Changes, Cursor, News
-from holdfast.http.stream import Watcher
+from fairhold import TestClock, granted, upkeep
+from fairhold.changes import BookingChange, Changes, Cursor, News
+from fairhold.http.stream import Watcher
 from tests.database import START, ask, dialect_of, opened
 from tests.patience import PATIENCE_S, until
 
@@ -82,7 +82,7 @@ async def test_who_comes_back_after_much_has_happened_is_told_in_pieces(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of a day in one piece would keep everybody else waiting, or never be read in time."""
-    monkeypatch.setattr("holdfast.changes._ENTRIES_MAX", 3)
+    monkeypatch.setattr("fairhold.changes._ENTRIES_MAX", 3)
     async with opened(database_url) as hf:
         granted(await hf.create_pool("a", preset="checkout", quotas={"main": 9}))
         changes, pieces = Changes(hf), list[list[str]]()
@@ -124,7 +124,7 @@ async def test_what_is_committed_while_a_watcher_looks_is_not_left_for_later(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whoever waits for the next look, waits for ever.
-    monkeypatch.setattr("holdfast.http.stream._LOOK_S", 10_000.0)
+    monkeypatch.setattr("fairhold.http.stream._LOOK_S", 10_000.0)
     async with opened(sqlite_url) as hf:
         granted(await hf.create_pool("a", preset="checkout", quotas={"main": 5}))
         watcher = Watcher(hf)

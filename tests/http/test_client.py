@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Refusal, client, granted
-from holdfast.changes import BookingChange
-from holdfast.client import AsyncClient, Client, ClientError, Forbidden, NotReached
+from fairhold import Refusal, client, granted
+from fairhold.changes import BookingChange
+from fairhold.client import AsyncClient, Client, ClientError, Forbidden, NotReached
 from testbed.ports import free_port
 from tests.http.server import Client as Admin
 from tests.http.server import Server

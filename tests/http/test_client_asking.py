@@ -1,4 +1,4 @@
-"""What the client does with what callers say, and with what comes back that is not from Holdfast."""
+"""What the client does with what callers say, and with what comes back that is not from Fairhold."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import unquote
 import httpx2 as httpx
 import pytest
 
-from holdfast import Refusal
-from holdfast.client import AsyncClient, Client, ClientError, NotReached
-from holdfast.client.sync import _Blocking
-from holdfast.errors import SettingsWrong
+from fairhold import Refusal
+from fairhold.client import AsyncClient, Client, ClientError, NotReached
+from fairhold.client.sync import _Blocking
+from fairhold.errors import SettingsWrong
 
 
 def refused(answer: object) -> tuple[str, str | None, str]:
@@ -149,17 +149,17 @@ def test_who_is_told_to_come_back_much_later_is_told_so_at_once(retry_after: str
         httpx.Response(302, headers={"Location": "https://login.invalid/"}),
     ],
 )
-def test_an_answer_that_is_not_holdfasts_is_said_to_be_none(answer: httpx.Response) -> None:
+def test_an_answer_that_is_not_fairholds_is_said_to_be_none(answer: httpx.Response) -> None:
     for ask in (lambda hf: hf.pool("p"), lambda hf: hf.export_line("p"), lambda hf: hf.book("p", "ann")):
         proxy = Proxy(answer)
-        with pytest.raises(ClientError, match=f"^{answer.status_code}: not an answer of Holdfast"):
+        with pytest.raises(ClientError, match=f"^{answer.status_code}: not an answer of Fairhold"):
             ask(proxy.client())
         assert len(proxy.asked) == 1
 
 
 def test_a_page_in_place_of_the_stream_is_said_to_be_none(slept: list[float]) -> None:
     proxy = Proxy(httpx.Response(200, content=iter([b"<title>Sign in</title>"])))
-    with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast's, but '<title>"):
+    with pytest.raises(ClientError, match=r"^200: not an answer of Fairhold's, but '<title>"):
         next(proxy.client().stream())
     assert len(proxy.asked) == 1
 
@@ -170,9 +170,9 @@ async def test_so_it_is_with_an_event_loop(slept: list[float]) -> None:
 
     proxy = Proxy(httpx.Response(200, content=page()), httpx.Response(200, html="<title>Sign in</title>"))
     async with AsyncClient("http://service.invalid", transport=httpx.MockTransport(proxy)) as hf:
-        with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast"):
+        with pytest.raises(ClientError, match=r"^200: not an answer of Fairhold"):
             await anext(hf.stream())
-        with pytest.raises(ClientError, match=r"^200: not an answer of Holdfast"):
+        with pytest.raises(ClientError, match=r"^200: not an answer of Fairhold"):
             await hf.pools()
 
 

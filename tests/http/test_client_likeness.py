@@ -11,17 +11,17 @@ import httpx2 as httpx
 import msgspec
 import pytest
 
-from holdfast import Outcome, Refusal, granted
-from holdfast.client import AsyncClient, Client, ClientError
-from holdfast.errors import HoldfastError
-from holdfast.http.operations import Page
+from fairhold import Outcome, Refusal, granted
+from fairhold.client import AsyncClient, Client, ClientError
+from fairhold.errors import FairholdError
+from fairhold.http.operations import Page
 from tests.http.server import Client as Admin
 from tests.http.server import Server
 from tests.http.test_client import key_of
 
 
 def test_whoever_catches_what_the_library_raises_catches_what_the_client_does() -> None:
-    assert issubclass(ClientError, HoldfastError)
+    assert issubclass(ClientError, FairholdError)
 
 
 def sent(ask: Callable[[Client], object]) -> Any:

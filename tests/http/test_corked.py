@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from holdfast.http.corked import Corked
-from holdfast.http.serve import run_fast
+from fairhold.http.corked import Corked
+from fairhold.http.serve import run_fast
 
 
 class Wire:

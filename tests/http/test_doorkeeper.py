@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Sessions
-from holdfast.http.doorkeeper import Doorkeeper
-from holdfast.http.problems import Problem
-from holdfast.keys import Access, ApiKey, Keys
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Sessions
+from fairhold.http.doorkeeper import Doorkeeper
+from fairhold.http.problems import Problem
+from fairhold.keys import Access, ApiKey, Keys
 from tests.database import opened
 
 

@@ -6,11 +6,11 @@ import asyncio
 from types import SimpleNamespace
 from typing import cast
 
-from holdfast import granted
-from holdfast.changes import Changes, Cursor, News
-from holdfast.http.operations import Call
-from holdfast.http.stream import Watcher
-from holdfast.http.together import Bell, Together
+from fairhold import granted
+from fairhold.changes import Changes, Cursor, News
+from fairhold.http.operations import Call
+from fairhold.http.stream import Watcher
+from fairhold.http.together import Bell, Together
 from tests.database import opened
 from tests.patience import until
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.http.from_here import is_from_here
+from fairhold.http.from_here import is_from_here
 
 SITE = "https://Seats.example.org/booking"
 HOST = {b"host": b"inner:8000"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.http.logs import JsonLines
+from fairhold.http.logs import JsonLines
 from tests.http.server import Client, Server, make_key
 
 FORGED = '{"level":"error","message":"forged"}'
@@ -52,7 +52,7 @@ def lines_of(log: str) -> list[Any]:
 def test_a_break_in_what_is_logged_breaks_no_line(text: str) -> None:
     """Whatever is said in a message, its facts or an error, it is one line, and said as it was."""
     said = f"before{text}{FORGED}"
-    record = logging.makeLogRecord({"msg": "%s", "args": (said,), "name": f"holdfast{text}", "pool": said})
+    record = logging.makeLogRecord({"msg": "%s", "args": (said,), "name": f"fairhold{text}", "pool": said})
     try:
         raise ValueError(said)
     except ValueError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.http.server import serving
 from tests.notifiers.servers import mail_server
 
-MAIL = ("HOLDFAST_SMTP_URL", "HOLDFAST_MAIL_FROM")
+MAIL = ("FAIRHOLD_SMTP_URL", "FAIRHOLD_MAIL_FROM")
 
 
 def ready(tmp_path: Path, **environment: str) -> tuple[list[str], str]:
@@ -28,20 +28,20 @@ def test_on_ones_own_machine_letters_are_kept_and_it_says_so(tmp_path: Path) -> 
 
 
 def test_where_others_come_and_nothing_can_send_it_says_what_to_set(tmp_path: Path) -> None:
-    (warning,), log = ready(tmp_path, holdfast_base_url="https://seats.example.org")
+    (warning,), log = ready(tmp_path, fairhold_base_url="https://seats.example.org")
     assert warning.startswith("No letter can be sent: no mail server and no text service is set up.")
-    assert all(name in warning for name in (*MAIL, "HOLDFAST_SMS_URL", "HOLDFAST_SMS_FROM"))
+    assert all(name in warning for name in (*MAIL, "FAIRHOLD_SMS_URL", "FAIRHOLD_SMS_FROM"))
     assert warning[1:-1] in log, "the log says the same"
 
 
 def test_where_letters_go_out_it_warns_of_nothing(tmp_path: Path) -> None:
     with mail_server() as server:
-        mail = {"holdfast_smtp_url": server.url, "holdfast_mail_from": "seats@example.org"}
+        mail = {"fairhold_smtp_url": server.url, "fairhold_mail_from": "seats@example.org"}
         warnings, log = ready(tmp_path, **mail)
     assert warnings == []
-    assert "HOLDFAST_SMTP_URL" not in log
+    assert "FAIRHOLD_SMTP_URL" not in log
 
 
 def test_a_text_service_alone_will_do(tmp_path: Path) -> None:
-    texts = {"holdfast_sms_url": "https://sid:token@texts.example.org", "holdfast_sms_from": "Seats"}
+    texts = {"fairhold_sms_url": "https://sid:token@texts.example.org", "fairhold_sms_from": "Seats"}
     assert ready(tmp_path, **texts)[0] == []

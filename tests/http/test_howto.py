@@ -9,10 +9,10 @@ import subprocess
 from inspect import signature
 from pathlib import Path
 
-from holdfast.client.asking import Asking
-from holdfast.http.bodies import BODY_MAX, DEPTH_MAX
-from holdfast.http.pools import LARGE
-from holdfast.keeping.imports import ROWS_MAX, TEXT_MAX
+from fairhold.client.asking import Asking
+from fairhold.http.bodies import BODY_MAX, DEPTH_MAX
+from fairhold.http.pools import LARGE
+from fairhold.keeping.imports import ROWS_MAX, TEXT_MAX
 from tests.http.server import Client, Server
 
 GUIDE = (Path(__file__).parents[2] / "docs/howto/http.md").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def test_a_guide_that_is_wrong_would_be_noticed(server: Server, admin: Client) -
 
 def test_the_service_is_started_as_the_walks_need_it() -> None:
     assert "/v1/clock" in GUIDE
-    assert "$ holdfast serve --test-clock --database sqlite:///seats.db" in GUIDE
+    assert "$ fairhold serve --test-clock --database sqlite:///seats.db" in GUIDE
 
 
 def test_how_much_may_be_sent_is_as_the_guide_says() -> None:
@@ -82,8 +82,8 @@ def test_how_long_the_client_tries_is_as_the_guide_says() -> None:
 def test_every_setting_is_in_the_guide() -> None:
     from dataclasses import fields
 
-    from holdfast.http.settings import Settings
+    from fairhold.http.settings import Settings
 
     for field in fields(Settings):
         name = "DATABASE_URL" if field.name == "database" else field.name.upper()
-        assert f"HOLDFAST_{name}" in GUIDE
+        assert f"FAIRHOLD_{name}" in GUIDE

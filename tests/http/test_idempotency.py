@@ -8,8 +8,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from holdfast.http.service import operations_of
-from holdfast.http.settings import Settings
+from fairhold.http.service import operations_of
+from fairhold.http.settings import Settings
 from tests.database import asking, dialect_of
 from tests.http.server import Client, Server, make_key, serving
 from tests.patience import PATIENCE_S

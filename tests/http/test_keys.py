@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.main import app
+from fairhold.cli.main import app
 from tests.database import ask
 from tests.http.hidden import MASTER, dump, found_in, used
 from tests.http.server import Client, Server, serving
@@ -318,13 +318,13 @@ def test_making_a_key_twice_by_one_request_makes_one(admin: Client) -> None:
 
 @pytest.mark.guarantee(
     "tokens.nowhere",
-    "With HOLDFAST_SECRET set, after people and staff used the service: no key, link, session, invitation or "
+    "With FAIRHOLD_SECRET set, after people and staff used the service: no key, link, session, invitation or "
     "webhook secret is in any row of any table, or in any line of the log.",
 )
 def test_no_key_and_no_token_is_in_the_database_or_the_log(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_SECRET", MASTER)
+    monkeypatch.setenv("FAIRHOLD_SECRET", MASTER)
     with serving(database_url, "--test-clock") as server:
         hidden, ann = used(server)
         assert "kept in the database" not in server.log("claim_offer")
@@ -344,26 +344,26 @@ def test_control_a_secret_that_the_database_keeps_is_in_the_dump_and_the_service
         (row,) = asyncio.run(ask(server.url, "SELECT value FROM secrets"))
         assert row[0] in dump(server.url)
         assert not any(it in dump(server.url) for it in hidden if it != MASTER), "links are made from it"
-        assert server.log("set HOLDFAST_SECRET").count("the secret for links is kept in the database") == 1
+        assert server.log("set FAIRHOLD_SECRET").count("the secret for links is kept in the database") == 1
 
 
 def test_nobody_is_warned_of_a_secret_beside_sqlite(sqlite_url: str) -> None:
     with serving(sqlite_url) as server:
-        assert "HOLDFAST_SECRET" not in server.log("ready to serve")
+        assert "FAIRHOLD_SECRET" not in server.log("ready to serve")
 
 
 def test_the_command_line_makes_lists_and_revokes_keys(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def holdfast(*words: str) -> str:
+    def fairhold(*words: str) -> str:
         capsys.readouterr()
         app([*words, "--database", server.url], standalone_mode=False)
         return capsys.readouterr().out
 
-    last = holdfast("key", "create", "--role", "staff", "--name", "desk", "--org", "cli").splitlines()[-1]
+    last = fairhold("key", "create", "--role", "staff", "--name", "desk", "--org", "cli").splitlines()[-1]
     with server.client(last) as client:
         assert client.ask("GET", "/v1/pools")["items"] == []
-        (listed,) = holdfast("key", "list", "--org", "cli").splitlines()[1:]
+        (listed,) = fairhold("key", "list", "--org", "cli").splitlines()[1:]
         assert "desk" in listed
-        holdfast("key", "revoke", listed.split()[0], "--org", "cli")
-        assert "revoked" in holdfast("key", "list", "--org", "cli")
+        fairhold("key", "revoke", listed.split()[0], "--org", "cli")
+        assert "revoked" in fairhold("key", "list", "--org", "cli")

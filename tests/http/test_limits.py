@@ -13,20 +13,20 @@ from threading import Event
 import httpx2 as httpx
 import pytest
 
-from holdfast.http.attempts import Attempts
-from holdfast.http.limits import Buckets, whose
-from holdfast.http.problems import Problem
+from fairhold.http.attempts import Attempts
+from fairhold.http.limits import Buckets, whose
+from fairhold.http.problems import Problem
 from tests.database import START, ask, opened
 from tests.http.server import Client, Server, make_key, serving
 from tests.patience import PATIENCE_S, wait_until
 
 LIMITS = {
-    "holdfast_rate_per_address": "5",
-    "holdfast_burst_per_address": "30",
-    "holdfast_holds_per_address_max": "3",
-    "holdfast_holds_per_party_max": "2",
-    "holdfast_stream_patience_s": "1",
-    "holdfast_origins": "https://www.example.org",
+    "fairhold_rate_per_address": "5",
+    "fairhold_burst_per_address": "30",
+    "fairhold_holds_per_address_max": "3",
+    "fairhold_holds_per_party_max": "2",
+    "fairhold_stream_patience_s": "1",
+    "fairhold_origins": "https://www.example.org",
 }
 
 
@@ -147,12 +147,12 @@ def test_a_client_that_takes_nothing_is_dropped_and_can_resume(server: Server, a
 
 
 def open_streams(admin: Client) -> float:
-    (found,) = re.findall(r"^holdfast_streams (\S+)$", admin.get("/metrics").text, re.MULTILINE)
+    (found,) = re.findall(r"^fairhold_streams (\S+)$", admin.get("/metrics").text, re.MULTILINE)
     return float(found)
 
 
 def test_buckets_fill_again_and_forget_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.http.limits._NAMES_MAX", 3)
+    monkeypatch.setattr("fairhold.http.limits._NAMES_MAX", 3)
     buckets = Buckets(2, 4)
     assert [buckets.take("a", 0.0) for _ in range(4)] == [0.0] * 4
     assert buckets.take("a", 0.0) == 0.5
@@ -180,23 +180,23 @@ def test_the_figures_are_there(server: Server, admin: Client) -> None:
     admin.book("counted", "ann")
     admin.book("counted", "olga", expect=409)
     # What stands in the database is read every two seconds at most.
-    wait_until(lambda: "holdfast_waiting 1.0" in admin.get("/metrics").text)
+    wait_until(lambda: "fairhold_waiting 1.0" in admin.get("/metrics").text)
     text = admin.get("/metrics").text
 
     def figure(name: str) -> float:
         (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
         return float(found)
 
-    assert figure('holdfast_commands_total{kind="Book",outcome="done"}') >= 2
-    assert figure('holdfast_commands_total{kind="Book",outcome="already_holding"}') >= 1
-    assert figure('holdfast_requests_total{operation="book",status="201"}') >= 2
-    assert figure("holdfast_live_holds") >= 1
-    assert figure("holdfast_waiting") >= 1
-    assert figure("holdfast_longest_line") == 1
-    assert figure("holdfast_batch_commands_count") > 0
-    assert figure("holdfast_commit_seconds_count") > 0
-    assert figure("holdfast_due_lag_seconds") == 0
-    assert figure("holdfast_outbox_lag_seconds") >= 0
+    assert figure('fairhold_commands_total{kind="Book",outcome="done"}') >= 2
+    assert figure('fairhold_commands_total{kind="Book",outcome="already_holding"}') >= 1
+    assert figure('fairhold_requests_total{operation="book",status="201"}') >= 2
+    assert figure("fairhold_live_holds") >= 1
+    assert figure("fairhold_waiting") >= 1
+    assert figure("fairhold_longest_line") == 1
+    assert figure("fairhold_batch_commands_count") > 0
+    assert figure("fairhold_commit_seconds_count") > 0
+    assert figure("fairhold_due_lag_seconds") == 0
+    assert figure("fairhold_outbox_lag_seconds") >= 0
 
 
 def test_each_page_is_counted_under_its_own_name(admin: Client) -> None:
@@ -205,7 +205,7 @@ def test_each_page_is_counted_under_its_own_name(admin: Client) -> None:
         assert admin.get(path).status_code == 200
     text = admin.get("/metrics").text
     for name in (*pages.values(), "metrics"):
-        assert f'holdfast_requests_total{{operation="{name}",status="200"}}' in text
+        assert f'fairhold_requests_total{{operation="{name}",status="200"}}' in text
 
 
 def test_logs_are_json_and_name_the_request(server: Server, admin: Client) -> None:
@@ -226,11 +226,11 @@ def test_only_named_web_sites_may_ask_from_a_browser(admin: Client) -> None:
 
 
 def test_a_setting_that_cannot_be_is_refused_in_one_line(module_url: str) -> None:
-    server = Server(module_url, holdfast_rate_per_key="many").start(wait=False)
+    server = Server(module_url, fairhold_rate_per_key="many").start(wait=False)
     with server:
         assert server.process is not None
         assert server.process.wait(PATIENCE_S) == 2
-        assert "HOLDFAST_RATE_PER_KEY must be a whole number" in server.log()
+        assert "FAIRHOLD_RATE_PER_KEY must be a whole number" in server.log()
 
 
 def test_a_whole_network_of_addresses_is_one_of_somebody() -> None:

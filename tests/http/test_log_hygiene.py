@@ -12,9 +12,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from holdfast import granted
-from holdfast.client import Client as TypedClient
-from holdfast.client import NotReached
+from fairhold import granted
+from fairhold.client import Client as TypedClient
+from fairhold.client import NotReached
 from testbed.ports import free_port
 from tests.http.server import Client, Server, make_key, serving
 from tests.http.test_howto import GUIDE, run
@@ -49,12 +49,12 @@ def town(module_url: str) -> Iterator[Town]:
     with mail_server() as mail, receiver() as hook, receiver() as sms:
         sms.answer = b'{"sid": "SM1"}'
         settings = {
-            "holdfast_log_level": "debug",
-            "holdfast_smtp_url": mail.url,
-            "holdfast_mail_from": "Seats <seats@example.com>",
-            "holdfast_sms_url": sms.url.replace("http://", "http://AC1:sms-token@"),
-            "holdfast_sms_from": "Seats",
-            "holdfast_webhooks_to_private": "yes",
+            "fairhold_log_level": "debug",
+            "fairhold_smtp_url": mail.url,
+            "fairhold_mail_from": "Seats <seats@example.com>",
+            "fairhold_sms_url": sms.url.replace("http://", "http://AC1:sms-token@"),
+            "fairhold_sms_from": "Seats",
+            "fairhold_webhooks_to_private": "yes",
         }
         with (
             serving(module_url, "--test-clock", **settings) as server,
@@ -128,17 +128,17 @@ def hooked(server: Server, url: str) -> None:
     import asyncio
     import os
 
-    from holdfast import Holdfast
+    from fairhold import Fairhold
 
     async def add() -> None:
-        async with Holdfast.open(server.url, ticker=False) as hf:
+        async with Fairhold.open(server.url, ticker=False) as hf:
             granted(await hf.add_webhook(url))
 
-    os.environ["HOLDFAST_WEBHOOKS_TO_PRIVATE"] = "yes"
+    os.environ["FAIRHOLD_WEBHOOKS_TO_PRIVATE"] = "yes"
     try:
         asyncio.run(add())
     finally:
-        del os.environ["HOLDFAST_WEBHOOKS_TO_PRIVATE"]
+        del os.environ["FAIRHOLD_WEBHOOKS_TO_PRIVATE"]
 
 
 def test_what_must_not_be_there_would_be_found() -> None:

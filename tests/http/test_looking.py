@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.console import site as console
-from holdfast.pages import site
+from fairhold.console import site as console
+from fairhold.pages import site
 from tests.console.desk import Desk, make_members
 from tests.database import asking, dump
 from tests.guarantees.broken import PROGRAM, broken
@@ -89,7 +89,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(module_url: str, place: Path) -> Iterator[Server]:
     """On the machine's own clock, and nobody looks what is due."""
-    settings = {"broken": str(place), "holdfast_rate_per_address": "0"}
+    settings = {"broken": str(place), "fairhold_rate_per_address": "0"}
     with broken(place, "no timers"), serving(module_url, program=PROGRAM, **settings) as running:
         make_members(module_url)
         yield running

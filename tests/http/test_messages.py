@@ -10,10 +10,10 @@ from typing import Any, get_args
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from holdfast import Holdfast, granted
-from holdfast.http.webhooks import Kind
-from holdfast.messages.wording import KINDS
-from holdfast.webhook_commands import WEBHOOKS_MAX
+from fairhold import Fairhold, granted
+from fairhold.http.webhooks import Kind
+from fairhold.messages.wording import KINDS
+from fairhold.webhook_commands import WEBHOOKS_MAX
 from tests.database import ask
 from tests.http.server import Client, Server, make_key, serving
 from tests.notifiers.servers import MailServer, Receiver, mail_server, receiver
@@ -32,9 +32,9 @@ def mail() -> Iterator[MailServer]:
 def server(module_url: str, mail: MailServer) -> Iterator[Server]:
     """The service with a mail server, and webhooks that may go to this machine."""
     environment = {
-        "HOLDFAST_SMTP_URL": mail.url,
-        "HOLDFAST_MAIL_FROM": "Seats <seats@example.org>",
-        "HOLDFAST_WEBHOOKS_TO_PRIVATE": "yes",
+        "FAIRHOLD_SMTP_URL": mail.url,
+        "FAIRHOLD_MAIL_FROM": "Seats <seats@example.org>",
+        "FAIRHOLD_WEBHOOKS_TO_PRIVATE": "yes",
     }
     with serving(module_url, "--test-clock", **environment) as running:
         yield running
@@ -150,8 +150,8 @@ def test_a_webhook_to_an_inner_address_is_neither_made_nor_told(
             assert admin.ask("PATCH", path, {"url": url}, expect=422)["field"] == "url"
         assert [it["url"] for it in admin.ask("GET", "/v1/webhooks")["items"]] == [fine["url"]]
         assert admin.ask("PATCH", path, {"payload": "thin"})["payload"] == "thin"
-        monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
-        with Holdfast.open_sync(sqlite_url, ticker=False) as hf:
+        monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
+        with Fairhold.open_sync(sqlite_url, ticker=False) as hf:
             inner = [granted(hf.add_webhook(f"https://{host}:{port}/")).id for host in INNER]
         for name in inner:
             went = admin.ask("POST", f"/v1/webhooks/{name}/test")

@@ -168,7 +168,7 @@ def test_who_is_written_to_has_what_the_letter_says_and_nobody_is_forgotten() ->
     """The database is killed while people join: who was rolled back is told nothing, all others are told."""
     with TemporaryPostgres(durable=True) as database, mail_server() as mail:
         key = make_key(database.url)
-        settings = {"holdfast_smtp_url": mail.url, "holdfast_mail_from": "Seats <seats@example.org>"}
+        settings = {"fairhold_smtp_url": mail.url, "fairhold_mail_from": "Seats <seats@example.org>"}
         with serving(database.url, "--test-clock", **settings) as server, server.client(key) as client:
             client.pool("crowd", 0)
             stop = threading.Event()
@@ -220,7 +220,7 @@ def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: An
     with server:
         assert server.process is not None
         assert server.process.wait(PATIENCE_S) == 3
-        assert "not Holdfast's" in server.log()
+        assert "not Fairhold's" in server.log()
 
 
 def test_a_stop_does_not_wait_for_a_clock_that_goes_on_for_years(sqlite_url: str) -> None:
@@ -308,7 +308,7 @@ def test_a_stop_finishes_what_was_accepted(database_url: str) -> None:
 
 def test_hoarding_is_limited_over_all_nodes(request: pytest.FixtureRequest) -> None:
     """One address gets so many holds, however its requests are spread; and a restart forgets nothing."""
-    few = {"holdfast_holds_per_address_max": "4", "holdfast_rate_per_address": "0"}
+    few = {"fairhold_holds_per_address_max": "4", "fairhold_rate_per_address": "0"}
     with fresh_database(request.getfixturevalue("postgres_server_url")) as url:
         admin, public = make_key(url), make_key(url, "public")
         with serving(url, **few) as one, serving(url, **few) as two, one.client(admin) as client:
@@ -328,7 +328,7 @@ def test_hoarding_is_limited_over_all_nodes(request: pytest.FixtureRequest) -> N
 
 LINGERS = """
 import asyncio, time
-from holdfast.http import serve
+from fairhold.http import serve
 
 async def serving():
     asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.refusals import CODES
-from holdfast.http.problems import STATUSES, TITLES
+from fairhold.core.refusals import CODES
+from fairhold.http.problems import STATUSES, TITLES
 from tests.http.server import Client, Server
 from tests.patience import PATIENCE_S
 
@@ -41,7 +41,7 @@ def signed_in(admin: Client, member: Client) -> None:
     body = {"token": token, "password": "correct horse battery"}
     begun = member.ask("POST", "/v1/session/invitation", body, expect=201)
     member.headers["X-CSRF-Token"] = begun["csrf_token"]
-    member.headers["Cookie"] = f"holdfast_session={member.cookies['holdfast_session']}"
+    member.headers["Cookie"] = f"fairhold_session={member.cookies['fairhold_session']}"
 
 
 def names_there(admin: Client) -> dict[str, str]:

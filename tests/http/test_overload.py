@@ -16,7 +16,7 @@ from tests.patience import wait_until
 def test_who_comes_when_too_many_wait_hears_so_at_once(sqlite_url: str) -> None:
     numbers, held = count(), list[str]()
     with (
-        serving(sqlite_url, holdfast_commands_max="4") as server,
+        serving(sqlite_url, fairhold_commands_max="4") as server,
         server.client(make_key(sqlite_url)) as admin,
         ThreadPoolExecutor(6) as hands,
         closing(sqlite3.connect(sqlite_file(sqlite_url), isolation_level=None)) as file,

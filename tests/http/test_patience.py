@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import uvicorn
 
-from holdfast.http import patience
-from holdfast.http.heads import Protocol
+from fairhold.http import patience
+from fairhold.http.heads import Protocol
 from tests.patience import PATIENCE_S
 
 SHORT_S = 0.5
-REQUEST = b"POST / HTTP/1.1\r\nHost: holdfast\r\nContent-Length: 4\r\n\r\nbody"
+REQUEST = b"POST / HTTP/1.1\r\nHost: fairhold\r\nContent-Length: 4\r\n\r\nbody"
 
 
 @pytest.fixture

@@ -24,11 +24,11 @@ def test_an_address_that_a_stranger_names_is_not_believed(sqlite_url: str) -> No
 
 
 def test_a_named_proxy_is_believed_and_what_stands_before_it_is_not(sqlite_url: str) -> None:
-    with serving(sqlite_url, holdfast_proxies="127.0.0.0/28, 10.0.0.7") as server:
+    with serving(sqlite_url, fairhold_proxies="127.0.0.0/28, 10.0.0.7") as server:
         assert seen(server, "none") == "127.0.0.1"
         assert seen(server, "one", "203.0.113.9") == "203.0.113.9"
         # What a client has said of itself stands in front of what the proxy knows.
         assert seen(server, "forged", "192.0.2.1, 203.0.113.9") == "203.0.113.9"
         assert seen(server, "two-proxies", "192.0.2.1, 203.0.113.9, 10.0.0.7") == "203.0.113.9"
-    with serving(sqlite_url, holdfast_proxies="10.0.0.7") as server:
+    with serving(sqlite_url, fairhold_proxies="10.0.0.7") as server:
         assert seen(server, "another", "203.0.113.9") == "127.0.0.1"

@@ -14,7 +14,7 @@ from tests.database import ask
 from tests.http.server import Client, Server, serving
 
 PASSWORD = "correct horse battery"
-COOKIE = "holdfast_session"
+COOKIE = "fairhold_session"
 
 
 def member(admin: Client, name: str, role: str = "staff", **more: str) -> Any:
@@ -79,7 +79,7 @@ def sign_in_headers(client: Client, name: str = "olga") -> Any:
 
 def test_over_https_the_cookie_is_bound_to_the_host(server: Server, olga: Client) -> None:
     """A second node of the same service, behind a proxy that speaks https for it."""
-    with serving(server.url, HOLDFAST_BASE_URL="https://seats.example.org") as node, node.client() as client:
+    with serving(server.url, FAIRHOLD_BASE_URL="https://seats.example.org") as node, node.client() as client:
         said = sign_in_headers(client)["set-cookie"]
         assert said.startswith(f"__Host-{COOKIE}=hfs_")
         assert said.endswith("; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure")

@@ -9,10 +9,10 @@ from itertools import count
 
 import pytest
 
-from holdfast.errors import SettingsWrong, Unavailable
-from holdfast.http.serve import run
-from holdfast.http.settings import Settings
-from holdfast.http.shared_port import listening_at
+from fairhold.errors import SettingsWrong, Unavailable
+from fairhold.http.serve import run
+from fairhold.http.settings import Settings
+from fairhold.http.shared_port import listening_at
 from testbed.ports import free_port
 from tests.http.server import Server, make_key
 from tests.patience import PATIENCE_S, wait_until
@@ -23,7 +23,7 @@ _numbers = count()
 def asked(port: int, path: str, key: str) -> tuple[str, str]:
     """A request on a connection of its own: its id, and its status or how it failed."""
     name = f"ask-{next(_numbers)}"
-    head = f"GET {path} HTTP/1.1\r\nhost: holdfast\r\nauthorization: Bearer {key}\r\nx-request-id: {name}\r\n"
+    head = f"GET {path} HTTP/1.1\r\nhost: fairhold\r\nauthorization: Bearer {key}\r\nx-request-id: {name}\r\n"
     try:
         with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
             connection.sendall(f"{head}connection: close\r\n\r\n".encode())

@@ -227,7 +227,7 @@ def test_a_client_whose_node_has_died_resumes_at_another(postgres_url: str) -> N
 
 
 def _streams(client: Client) -> float:
-    found = re.search(r"^holdfast_streams (\S+)", client.get("/metrics").text, re.MULTILINE)
+    found = re.search(r"^fairhold_streams (\S+)", client.get("/metrics").text, re.MULTILINE)
     assert found
     return float(found[1])
 
@@ -237,7 +237,7 @@ def test_who_asked_for_more_behind_the_stream_and_went_is_not_kept(server: Serve
     wait_until(lambda: _streams(admin) == 0)
     admin.pool("went", None, "checkout")
     key = admin.headers["authorization"]
-    ask = f"host: holdfast\r\nauthorization: {key}\r\n\r\n"
+    ask = f"host: fairhold\r\nauthorization: {key}\r\n\r\n"
     both = f"GET /v1/stream HTTP/1.1\r\n{ask}GET /v1/pools HTTP/1.1\r\n{ask}".encode()
     for _ in range(10):
         # Some of these go before their stream has begun.

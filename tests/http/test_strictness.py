@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.core.policy import Policy
-from holdfast.http import bodies
-from holdfast.http.bodies_of_pools import PolicyBody
-from holdfast.http.heads import HEAD_MAX
-from holdfast.http.operations import Nothing
-from holdfast.http.problems import Problem
+from fairhold.core.policy import Policy
+from fairhold.http import bodies
+from fairhold.http.bodies_of_pools import PolicyBody
+from fairhold.http.heads import HEAD_MAX
+from fairhold.http.operations import Nothing
+from fairhold.http.problems import Problem
 from tests.http.server import Client, Server
 from tests.patience import PATIENCE_S
 

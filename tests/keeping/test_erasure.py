@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Booking, Holdfast, Refusal, granted
-from holdfast.errors import OutcomeUnknown
-from holdfast.keeping import erasure
-from holdfast.store.base import Transaction
+from fairhold import Booking, Fairhold, Refusal, granted
+from fairhold.errors import OutcomeUnknown
+from fairhold.keeping import erasure
+from fairhold.store.base import Transaction
 from tests.database import SECRET, ask, dialect_of, dump, opened, sqlite_file
 from tests.engine.counting import counted
 from tests.engine.proxy import proxied
@@ -31,13 +31,13 @@ TRACES = ("ann-4711", "Zelda", "zelda@", "4930123", "honours-ann", "C01X", "her 
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
     await assert_verified(database_url)
 
 
-async def lived(hf: Holdfast) -> list[Booking]:
+async def lived(hf: Fairhold) -> list[Booking]:
     """Ann has booked, waited, been moved, offered and cancelled; others have, too."""
     granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 5}))
@@ -64,7 +64,7 @@ def on_disk(url: str) -> list[bytes]:
     return [file.read_bytes() for file in path.parent.glob(path.name + "*")]
 
 
-async def test_nothing_of_a_person_is_left(hf: Holdfast, database_url: str) -> None:
+async def test_nothing_of_a_person_is_left(hf: Fairhold, database_url: str) -> None:
     ann, again = await lived(hf)
     before = await dump(database_url)
     assert traces(before) == list(TRACES)
@@ -95,7 +95,7 @@ async def test_nothing_of_a_person_is_left(hf: Holdfast, database_url: str) -> N
     assert isinstance(await hf.erase_person("ann-4711"), Refusal)
 
 
-async def test_the_chain_is_whole_and_verify_counts_what_is_redacted(hf: Holdfast, database_url: str) -> None:
+async def test_the_chain_is_whole_and_verify_counts_what_is_redacted(hf: Fairhold, database_url: str) -> None:
     await lived(hf)
     logs = [granted(await hf.log(pool)) for pool in ("yoga", "gig")]
     forgotten = granted(await hf.erase_person("ann-4711", by="staff:olga"))
@@ -112,7 +112,7 @@ async def test_the_chain_is_whole_and_verify_counts_what_is_redacted(hf: Holdfas
     assert (await assert_verified(database_url)).redacted == 4
 
 
-async def test_a_redaction_that_nobody_vouches_for_is_a_forgery(hf: Holdfast, database_url: str) -> None:
+async def test_a_redaction_that_nobody_vouches_for_is_a_forgery(hf: Fairhold, database_url: str) -> None:
     """Control: the entry that vouches names the very digest, so that nothing else can stand there."""
     await lived(hf)
     granted(await hf.erase_person("ann-4711"))
@@ -134,7 +134,7 @@ async def test_a_redaction_that_nobody_vouches_for_is_a_forgery(hf: Holdfast, da
 
 
 async def test_who_is_still_to_be_answered_is_refused_or_cancelled_first(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}))
     held = granted(await hf.book("yoga", ANN))
@@ -150,7 +150,7 @@ async def test_who_is_still_to_be_answered_is_refused_or_cancelled_first(
     assert bea.state == "offered", "what became free went to the line"
 
 
-async def test_a_dry_run_counts_and_changes_nothing(hf: Holdfast, database_url: str) -> None:
+async def test_a_dry_run_counts_and_changes_nothing(hf: Fairhold, database_url: str) -> None:
     await lived(hf)
     granted(await hf.book("yoga", ANN))
     before = await dump(database_url)
@@ -161,7 +161,7 @@ async def test_a_dry_run_counts_and_changes_nothing(hf: Holdfast, database_url: 
     assert await dump(database_url) == before
 
 
-async def test_the_same_request_after_erasure_gets_the_same_booking_without_the_person(hf: Holdfast) -> None:
+async def test_the_same_request_after_erasure_gets_the_same_booking_without_the_person(hf: Fairhold) -> None:
     _, again = await lived(hf)
     granted(await hf.erase_person("ann-4711"))
     answer = granted(await hf.book("gig", ANN, 2, idempotency_key="ann holds"))
@@ -169,7 +169,7 @@ async def test_the_same_request_after_erasure_gets_the_same_booking_without_the_
     assert len(granted(await hf.bookings("gig"))) == 1
 
 
-async def test_messages_that_were_still_to_be_sent_are_dead(hf: Holdfast) -> None:
+async def test_messages_that_were_still_to_be_sent_are_dead(hf: Fairhold) -> None:
     await lived(hf)
     about = {granted(await hf.bookings(pool, party="ann-4711"))[0].id for pool in ("yoga", "gig")}
     forgotten = granted(await hf.erase_person("ann-4711"))
@@ -185,7 +185,7 @@ async def test_messages_that_were_still_to_be_sent_are_dead(hf: Holdfast) -> Non
 
 
 async def test_a_person_who_comes_again_is_a_new_one_and_can_be_forgotten_again(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     await lived(hf)
     granted(await hf.erase_person("ann-4711"))
@@ -199,7 +199,7 @@ async def test_a_person_who_comes_again_is_a_new_one_and_can_be_forgotten_again(
     assert (await assert_verified(database_url)).redacted == 5
 
 
-async def test_what_it_takes_does_not_grow_with_the_pools(hf: Holdfast) -> None:
+async def test_what_it_takes_does_not_grow_with_the_pools(hf: Fairhold) -> None:
     await lived(hf)
     with counted(hf) as few:
         granted(await hf.export_person("ann-4711"))
@@ -213,7 +213,7 @@ async def test_what_it_takes_does_not_grow_with_the_pools(hf: Holdfast) -> None:
     assert many == few
 
 
-async def test_another_org_is_not_touched(hf: Holdfast, database_url: str) -> None:
+async def test_another_org_is_not_touched(hf: Fairhold, database_url: str) -> None:
     async with opened(database_url, org="other") as other:
         granted(await other.create_pool("gig", preset="checkout", quotas={"main": 5}))
         theirs = granted(await other.book("gig", ANN))
@@ -223,7 +223,7 @@ async def test_another_org_is_not_touched(hf: Holdfast, database_url: str) -> No
         assert granted(await other.booking(theirs.id)).party.name == "Ann Zelda"
 
 
-async def test_erasing_while_others_book_leaves_all_in_order(hf: Holdfast, database_url: str) -> None:
+async def test_erasing_while_others_book_leaves_all_in_order(hf: Fairhold, database_url: str) -> None:
     """The pool's lock is held: the chain has no fork, whoever writes at the same moment."""
     await lived(hf)
     async with opened(database_url) as second:
@@ -237,7 +237,7 @@ async def test_erasing_while_others_book_leaves_all_in_order(hf: Holdfast, datab
 
 
 async def test_what_fails_half_way_has_changed_nothing(
-    hf: Holdfast, database_url: str, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await lived(hf)
     before = await dump(database_url)
@@ -281,7 +281,7 @@ async def test_erasing_that_is_lost_at_its_commit_says_so_and_can_be_done_again(
 ) -> None:
     async with (
         proxied(postgres_url) as (proxy, through),
-        Holdfast.open(through, secret=SECRET, ticker=False) as hf,
+        Fairhold.open(through, secret=SECRET, ticker=False) as hf,
     ):
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 5}))
         granted(await hf.confirm(granted(await hf.book("gig", ANN)).id))

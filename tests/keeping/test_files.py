@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.keeping import table
-from holdfast.keeping.exports import HEADS, listed
-from holdfast.keeping.imports import Imported
+from fairhold import Fairhold, Refusal, granted
+from fairhold.keeping import table
+from fairhold.keeping.exports import HEADS, listed
+from fairhold.keeping.imports import Imported
 from tests.database import dump, opened
 from tests.verified import assert_verified
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 2}))
         yield hf
@@ -54,7 +54,7 @@ def test_a_table_is_read_back_as_it_was_written(rows: list[list[str]]) -> None:
     assert found == [["a", "b"], *kept]
 
 
-async def test_bookings_and_the_line_are_handed_out(hf: Holdfast) -> None:
+async def test_bookings_and_the_line_are_handed_out(hf: Fairhold) -> None:
     ann = {"id": "ann", "name": "=HYPERLINK(1)", "contacts": {"phone": "+49 30", "fax": "1"}}
     granted(await hf.book("yoga", ann | {"tags": ["a", "b;c"]}, 2))
     bea, cyd = [granted(await hf.book("yoga", who)) for who in ("bea", "cyd")]
@@ -73,10 +73,10 @@ async def test_bookings_and_the_line_are_handed_out(hf: Holdfast) -> None:
 
 
 async def test_while_a_long_list_is_handed_out_others_are_answered(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for where in ("sqlite.transaction", "postgres.readers"):
-        monkeypatch.setattr(f"holdfast.store.{where}._PAGE", 2)
+        monkeypatch.setattr(f"fairhold.store.{where}._PAGE", 2)
     made = [granted(await hf.book("yoga", f"party {n}")) for n in range(12)]
     turns = 0
 
@@ -95,7 +95,7 @@ async def test_while_a_long_list_is_handed_out_others_are_answered(
         assert [row["position"] for row in listed][-10:] == [str(n) for n in range(1, 11)]
 
 
-async def test_an_empty_pool_has_headings_alone(hf: Holdfast) -> None:
+async def test_an_empty_pool_has_headings_alone(hf: Fairhold) -> None:
     assert granted(await hf.export_csv("yoga")).strip() == ",".join(HEADS)
     for wrong in ("people", "", 5, None):
         refused = await hf.export_csv("yoga", wrong)  # type: ignore[arg-type]
@@ -103,11 +103,11 @@ async def test_an_empty_pool_has_headings_alone(hf: Holdfast) -> None:
         assert (refused.code, refused.field) == ("invalid", "what")
 
 
-async def brought(hf: Holdfast, text: str, **options: Any) -> Imported:
+async def brought(hf: Fairhold, text: str, **options: Any) -> Imported:
     return granted(await hf.import_csv("yoga", text, **options))
 
 
-async def test_rows_are_booked_in_order_and_wrong_ones_are_told_by_their_line(hf: Holdfast) -> None:
+async def test_rows_are_booked_in_order_and_wrong_ones_are_told_by_their_line(hf: Fairhold) -> None:
     text = (
         "party_id,name,email,quantity,tags,attributes,confirmed\n"
         'ann,Ann,ann@example.org,1,vip;early,"{""row"": 1}",yes\n'
@@ -141,7 +141,7 @@ async def test_rows_are_booked_in_order_and_wrong_ones_are_told_by_their_line(hf
     assert [b.party.id for b in granted(await hf.line("yoga"))] == ["gus", "hal"]
 
 
-async def test_a_dry_run_tells_and_changes_nothing(hf: Holdfast, database_url: str) -> None:
+async def test_a_dry_run_tells_and_changes_nothing(hf: Fairhold, database_url: str) -> None:
     granted(await hf.book("yoga", "bea", 2))
     before = await dump(database_url)
     text = "party_id;if_full\nann;\nbea;\ncyd;refuse\n;\ndan;nonsense\n"
@@ -155,7 +155,7 @@ async def test_a_dry_run_tells_and_changes_nothing(hf: Holdfast, database_url: s
 
 
 async def test_a_file_that_is_brought_in_again_with_its_key_books_nobody_twice(
-    hf: Holdfast, database_url: str
+    hf: Fairhold, database_url: str
 ) -> None:
     text = "party_id\n" + "".join(f"p{n}\n" for n in range(450))
     first = await brought(hf, text, idempotency_key="spring")
@@ -166,7 +166,7 @@ async def test_a_file_that_is_brought_in_again_with_its_key_books_nobody_twice(
     assert [b.party.id for b in granted(await hf.line("yoga", limit=3))] == ["p2", "p3", "p4"]
 
 
-async def test_another_file_under_the_same_key_is_refused_whole(hf: Holdfast, database_url: str) -> None:
+async def test_another_file_under_the_same_key_is_refused_whole(hf: Fairhold, database_url: str) -> None:
     await brought(hf, "party_id\nann\n", idempotency_key="spring")
     before = await dump(database_url)
     refused = await hf.import_csv("yoga", "party_id\nann\nbea\n", idempotency_key="spring")
@@ -175,7 +175,7 @@ async def test_another_file_under_the_same_key_is_refused_whole(hf: Holdfast, da
     assert await dump(database_url) == before
 
 
-async def test_what_is_handed_out_can_be_brought_in(hf: Holdfast) -> None:
+async def test_what_is_handed_out_can_be_brought_in(hf: Fairhold) -> None:
     ann = {"id": "=ann", "name": "-Ann", "contacts": {"email": "a@b.example", "x": "y"}, "tags": ["q;r", "s"]}
     granted(await hf.book("yoga", ann | {"attributes": {"a": [1]}, "locale": "de"}))
     granted(await hf.create_pool("other", preset="class_waitlist", quotas={"main": 2}))
@@ -197,7 +197,7 @@ async def test_what_is_handed_out_can_be_brought_in(hf: Holdfast) -> None:
         ("party_id\n" + "x\n" * 100_001, "at most 100,000 rows"),
     ],
 )
-async def test_a_file_that_is_none_is_refused_whole(hf: Holdfast, text: Any, said: str) -> None:
+async def test_a_file_that_is_none_is_refused_whole(hf: Fairhold, text: Any, said: str) -> None:
     refused = await hf.import_csv("yoga", text)
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.field) == ("invalid", "text")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.clock import to_datetime
-from holdfast.keeping.keeper import prune_due
-from holdfast.keeping.pruning import Pruned
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.retention_commands import Retention
+from fairhold import Fairhold, Refusal, granted
+from fairhold.clock import to_datetime
+from fairhold.keeping.keeper import prune_due
+from fairhold.keeping.pruning import Pruned
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.retention_commands import Retention
 from tests.database import START, ask, dump, opened
 from tests.verified import assert_verified
 
@@ -23,17 +23,17 @@ ANN = {"id": "ann", "name": "Ann Zelda", "contacts": {"email": "zelda@example.or
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
     await assert_verified(database_url)
 
 
-async def name_in(hf: Holdfast, booking: str) -> str:
+async def name_in(hf: Fairhold, booking: str) -> str:
     return granted(await hf.booking(booking)).party.name
 
 
-async def test_ended_bookings_lose_the_person_and_live_ones_do_not(hf: Holdfast, database_url: str) -> None:
+async def test_ended_bookings_lose_the_person_and_live_ones_do_not(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
     old = granted(await hf.book("gig", ANN, idempotency_key="old"))
     granted(await hf.cancel(old.id))
@@ -56,7 +56,7 @@ async def test_ended_bookings_lose_the_person_and_live_ones_do_not(hf: Holdfast,
     assert granted(await hf.prune(7 * DAY)).bookings == 0
 
 
-async def test_what_has_begun_long_ago_is_over(hf: Holdfast) -> None:
+async def test_what_has_begun_long_ago_is_over(hf: Fairhold) -> None:
     """A confirmed booking never ends by itself: it is over when its pool, or all of its units, have begun."""
     begin = to_datetime(START + DAY * 1000)
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}, starts_at=begin))
@@ -74,8 +74,8 @@ async def test_what_has_begun_long_ago_is_over(hf: Holdfast) -> None:
     assert [await name_in(hf, b.id) for b in booked] == ["", "", "Ann Zelda"]
 
 
-async def test_many_are_pruned_some_at_a_time(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.keeping.pruning._PAGE", 3)
+async def test_many_are_pruned_some_at_a_time(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairhold.keeping.pruning._PAGE", 3)
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 99}))
     for n in range(7):
         granted(await hf.cancel(granted(await hf.book("gig", ANN | {"id": f"p{n}"})).id))
@@ -83,7 +83,7 @@ async def test_many_are_pruned_some_at_a_time(hf: Holdfast, monkeypatch: pytest.
     assert granted(await hf.prune(7 * DAY)).bookings == 7
 
 
-async def test_messages_that_were_dealt_with_are_emptied(hf: Holdfast, database_url: str) -> None:
+async def test_messages_that_were_dealt_with_are_emptied(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
     for who in ("ann", "bea"):
         granted(await hf.cancel(granted(await hf.book("gig", who)).id))
@@ -102,7 +102,7 @@ async def test_messages_that_were_dealt_with_are_emptied(hf: Holdfast, database_
             assert refused.sentence == "What this message said is not kept any more."
 
 
-async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Holdfast, database_url: str) -> None:
+async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
     old = granted(await hf.book("gig", ANN))
     granted(await hf.cancel(old.id))
@@ -131,7 +131,7 @@ async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Holdfast
 
 
 @pytest.mark.parametrize("days", [0, -1, 36_501, "7", 1.5, True])
-async def test_a_policy_is_in_whole_days(hf: Holdfast, days: Any) -> None:
+async def test_a_policy_is_in_whole_days(hf: Fairhold, days: Any) -> None:
     for field in ("people_days", "messages_days"):
         refused = await hf.set_retention(**{"people_days": 1, "messages_days": 1, field: days})
         assert isinstance(refused, Refusal)
@@ -139,7 +139,7 @@ async def test_a_policy_is_in_whole_days(hf: Holdfast, days: Any) -> None:
     assert await hf.retention() == Retention()
 
 
-async def test_of_several_keepers_one_prunes_once_a_day(hf: Holdfast, database_url: str) -> None:
+async def test_of_several_keepers_one_prunes_once_a_day(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))
     theirs = hf.for_org("theirs")
     granted(await theirs.set_retention(people_days=None, messages_days=None))
@@ -172,13 +172,13 @@ async def test_of_several_keepers_one_prunes_once_a_day(hf: Holdfast, database_u
 
 
 @pytest.mark.parametrize("age", [0, DAY - 1, -1, "7", 1.5, True])
-async def test_an_age_is_a_day_at_least(hf: Holdfast, age: Any) -> None:
+async def test_an_age_is_a_day_at_least(hf: Fairhold, age: Any) -> None:
     refused = await hf.prune(age)
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.field) == ("invalid", "older_than_s")
 
 
-async def test_all_about_one_person_is_handed_out(hf: Holdfast) -> None:
+async def test_all_about_one_person_is_handed_out(hf: Fairhold) -> None:
     granted(await hf.create_pool("yoga", preset="class_waitlist", quotas={"main": 1}, title="Yoga at six"))
     granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 2}))
     granted(await hf.book("yoga", "olga"))
@@ -200,7 +200,7 @@ async def test_all_about_one_person_is_handed_out(hf: Holdfast) -> None:
         assert (refused.code, refused.field) == ("invalid", "party")
 
 
-async def test_letters_that_were_never_sent_are_pruned_like_others(hf: Holdfast) -> None:
+async def test_letters_that_were_never_sent_are_pruned_like_others(hf: Fairhold) -> None:
     """They say as much of a person as one that was sent."""
     granted(await hf.create_pool("lesson", preset="class_waitlist", quotas={"main": 1}))
     for who in ("olga", "ann"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.messages.own_words import names
-from holdfast.messages.wording import KINDS, PARTS
-from holdfast.outbox import MessageSettings
+from fairhold.messages.own_words import names
+from fairhold.messages.wording import KINDS, PARTS
+from fairhold.outbox import MessageSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -19,4 +19,4 @@ def test_the_guide_names_every_kind_part_and_name() -> None:
 
 def test_every_setting_is_on_its_page() -> None:
     page = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
-    assert all(f"`HOLDFAST_{name.upper()}`" in page for name in MessageSettings.__slots__)
+    assert all(f"`FAIRHOLD_{name.upper()}`" in page for name in MessageSettings.__slots__)

@@ -7,19 +7,19 @@ from collections.abc import AsyncIterator
 import pytest
 from jinja2.exceptions import SecurityError
 
-from holdfast import Holdfast, Refusal, granted
-from holdfast.messages.own_words import names, problem
-from holdfast.messages.wording import said_instead
+from fairhold import Fairhold, Refusal, granted
+from fairhold.messages.own_words import names, problem
+from fairhold.messages.wording import said_instead
 from tests.database import opened
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         yield hf
 
 
-async def refused(hf: Holdfast, text: str, part: str = "body") -> str:
+async def refused(hf: Fairhold, text: str, part: str = "body") -> str:
     answer = await hf.set_template("offer", "en", part, text)
     assert isinstance(answer, Refusal), text
     assert answer.code == "invalid"
@@ -27,7 +27,7 @@ async def refused(hf: Holdfast, text: str, part: str = "body") -> str:
     return answer.sentence
 
 
-async def test_what_is_said_instead_is_what_is_sent(hf: Holdfast) -> None:
+async def test_what_is_said_instead_is_what_is_sent(hf: Fairhold) -> None:
     text = "Dear {{ name|upper }},\n\n{% if time_left %}{{ time_left }} left.{% else %}Gone.{% endif %}"
     granted(await hf.set_template("offer", "en", "body", text, by="staff:Olga"))
     granted(await hf.set_template("offer", "en", "sms", "Quick, {{ link }}"))
@@ -44,7 +44,7 @@ async def test_what_is_said_instead_is_what_is_sent(hf: Holdfast) -> None:
     assert "Dear" not in granted(await hf.preview("offer"))[0].text
 
 
-async def test_words_can_be_tried_out_without_being_kept(hf: Holdfast) -> None:
+async def test_words_can_be_tried_out_without_being_kept(hf: Fairhold) -> None:
     shown = granted(await hf.preview("confirmed", "fi", own={"subject": "Nähdään: {{ pool }}"}))
     assert shown[0].subject == "Nähdään: Saturday yoga"
     assert "data:image/png;base64," in shown[0].html
@@ -74,7 +74,7 @@ async def test_words_can_be_tried_out_without_being_kept(hf: Holdfast) -> None:
         "{{ pool ~ name }}",
     ],
 )
-async def test_what_reaches_further_than_words_is_refused(hf: Holdfast, text: str) -> None:
+async def test_what_reaches_further_than_words_is_refused(hf: Fairhold, text: str) -> None:
     await refused(hf, text)
 
 
@@ -109,7 +109,7 @@ def test_the_sandbox_holds_even_without_the_check(text: str) -> None:
         said_instead("en", text, {"facts": {}})
 
 
-async def test_a_wrong_name_or_a_slip_is_refused_with_what_would_be_right(hf: Holdfast) -> None:
+async def test_a_wrong_name_or_a_slip_is_refused_with_what_would_be_right(hf: Fairhold) -> None:
     assert "Known: by_staff" in await refused(hf, "{{ nmae }}")
     assert "Line 2" in await refused(hf, "one\n{{ pool")
     assert "filters are: capitalize" in await refused(hf, "{{ pool|safe }}")
@@ -122,7 +122,7 @@ async def test_a_wrong_name_or_a_slip_is_refused_with_what_would_be_right(hf: Ho
 @pytest.mark.parametrize(
     "given", [("offers", "en", "body"), ("offer", "sv", "body"), ("offer", "en", "html"), (None, 1, [])]
 )
-async def test_a_kind_language_or_part_that_is_none_is_refused(hf: Holdfast, given: tuple[str, ...]) -> None:
+async def test_a_kind_language_or_part_that_is_none_is_refused(hf: Fairhold, given: tuple[str, ...]) -> None:
     answer = await hf.set_template(*given, "x")  # type: ignore[call-arg, arg-type]
     assert isinstance(answer, Refusal)
     assert answer.field in ("kind", "language", "part")

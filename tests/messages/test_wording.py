@@ -13,14 +13,14 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from holdfast.core.model import Price
-from holdfast.core.policy import PRESETS
-from holdfast.messages import letter, segments
-from holdfast.messages.context import Speech
-from holdfast.messages.languages import LANGUAGES, language_of, region_of
-from holdfast.messages.sample import CASES, NOW, samples
-from holdfast.messages.wording import KINDS
-from holdfast.verify import promises
+from fairhold.core.model import Price
+from fairhold.core.policy import PRESETS
+from fairhold.messages import letter, segments
+from fairhold.messages.context import Speech
+from fairhold.messages.languages import LANGUAGES, language_of, region_of
+from fairhold.messages.sample import CASES, NOW, samples
+from fairhold.messages.wording import KINDS
+from fairhold.verify import promises
 
 EVERY = [(kind, language) for kind in KINDS for language in LANGUAGES]
 BASE = "https://seats.example.org"
@@ -154,7 +154,7 @@ def test_a_text_that_is_not_cut_would_be_too_long() -> None:
 
 def extracted() -> set[str]:
     found = set()
-    folder = files("holdfast.messages") / "templates"
+    folder = files("fairhold.messages") / "templates"
     for file in folder.iterdir():
         if file.name.endswith(".j2"):
             text = io.BytesIO(file.read_bytes())
@@ -165,7 +165,7 @@ def extracted() -> set[str]:
 
 @pytest.mark.parametrize("language", [it for it in LANGUAGES if it != "en"])
 def test_a_catalogue_has_every_sentence_and_no_other(language: str) -> None:
-    text = (files("holdfast.messages") / "catalogues" / f"{language}.po").read_bytes()
+    text = (files("fairhold.messages") / "catalogues" / f"{language}.po").read_bytes()
     catalogue = read_po(io.BytesIO(text), locale=language)
     there = {it.id if isinstance(it.id, str) else it.id[0]: it for it in catalogue if it.id}
     assert set(there) == extracted()

@@ -11,15 +11,15 @@ import pytest
 import trustme
 from icalendar import Calendar
 
-from holdfast.errors import SettingsWrong
-from holdfast.messages import letter
-from holdfast.messages.attachments import attachments
-from holdfast.messages.context import Speech
-from holdfast.messages.sample import NOW, samples
-from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.notifiers.email import EmailNotifier
-from holdfast.notifiers.email.address import mail_server as address_of
-from holdfast.notifiers.email.codes import is_permanent
+from fairhold.errors import SettingsWrong
+from fairhold.messages import letter
+from fairhold.messages.attachments import attachments
+from fairhold.messages.context import Speech
+from fairhold.messages.sample import NOW, samples
+from fairhold.notifiers.base import Outgoing, Permanent, Temporary
+from fairhold.notifiers.email import EmailNotifier
+from fairhold.notifiers.email.address import mail_server as address_of
+from fairhold.notifiers.email.codes import is_permanent
 from testbed.ports import free_port
 from tests.notifiers.servers import MailServer, mail_server, only
 
@@ -108,7 +108,7 @@ async def test_a_message_that_is_not_taken_is_given_up() -> None:
 
 
 async def test_a_server_that_is_away_or_slow_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.notifiers.email.lines._TIMEOUT_S", 0.3)
+    monkeypatch.setattr("fairhold.notifiers.email.lines._TIMEOUT_S", 0.3)
     nowhere = EmailNotifier(address_of(f"smtp://127.0.0.1:{free_port()}"), "seats@example.org")
     with pytest.raises(Temporary):
         await nowhere.send(HELLO)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.notifiers.email import EmailNotifier
-from holdfast.notifiers.email import lines as kept
-from holdfast.notifiers.email.address import mail_server as address_of
+from fairhold.notifiers.base import Outgoing, Permanent, Temporary
+from fairhold.notifiers.email import EmailNotifier
+from fairhold.notifiers.email import lines as kept
+from fairhold.notifiers.email.address import mail_server as address_of
 from tests.notifiers.servers import MailServer, mail_server
 from tests.patience import PATIENCE_S, until
 

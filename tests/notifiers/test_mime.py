@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.notifiers.base import Attachment, Outgoing
-from holdfast.notifiers.email import EmailNotifier
-from holdfast.notifiers.email.address import mail_server as address_of
+from fairhold.notifiers.base import Attachment, Outgoing
+from fairhold.notifiers.email import EmailNotifier
+from fairhold.notifiers.email.address import mail_server as address_of
 from tests.notifiers.servers import mail_server
 from tests.notifiers.test_email import HELLO, confirmation
 
@@ -73,7 +73,7 @@ KNOWN = [
     "Subject",
     "Message-ID",
     "Auto-Submitted",
-    "X-Holdfast-Kind",
+    "X-Fairhold-Kind",
     "MIME-Version",
     "Content-Type",
 ]

@@ -6,15 +6,15 @@ import logging
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.errors import SettingsWrong
-from holdfast.notifiers.apprise import AppriseNotifier
-from holdfast.notifiers.apprise.schemes import SCHEMES
-from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.notifiers.choose import notifiers_for
-from holdfast.notifiers.log import LogNotifier
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.outbox.settings import webhooks_to_private
+from fairhold import Fairhold
+from fairhold.errors import SettingsWrong
+from fairhold.notifiers.apprise import AppriseNotifier
+from fairhold.notifiers.apprise.schemes import SCHEMES
+from fairhold.notifiers.base import Outgoing, Permanent, Temporary
+from fairhold.notifiers.choose import notifiers_for
+from fairhold.notifiers.log import LogNotifier
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.outbox.settings import webhooks_to_private
 from tests.notifiers.servers import receiver
 
 NEWS = Outgoing("p1-7-0", "handed_back", "", "Needs you", "The 2 pm chair, https://example.org/o/token")
@@ -23,7 +23,7 @@ NEWS = Outgoing("p1-7-0", "handed_back", "", "Needs you", "The 2 pm chair, https
 async def test_the_log_says_that_somebody_would_be_told_without_address_words_or_link(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with caplog.at_level(logging.INFO, "holdfast.messages"):
+    with caplog.at_level(logging.INFO, "fairhold.messages"):
         await LogNotifier().send(NEWS)
     assert "message p1-7-0 (handed_back)" in caplog.text
     assert "Needs you" not in caplog.text, "an org's own words may name people"
@@ -73,14 +73,14 @@ async def test_an_address_that_apprise_does_not_know_is_given_up() -> None:
 
 def test_settings_come_from_the_environment() -> None:
     said = {
-        "HOLDFAST_BASE_URL": "https://seats.example.org/booking",
-        "HOLDFAST_SMTP_URL": "smtp://mail.example.org",
-        "HOLDFAST_MAIL_FROM": "Seats <seats@example.org>",
-        "HOLDFAST_SMS_URL": "https://AC1:token@sms.example.org",
-        "HOLDFAST_SMS_FROM": "Holdfast",
-        "HOLDFAST_SMS_REGION": "FI",
-        "HOLDFAST_LOCALE": "fi",
-        "HOLDFAST_WEBHOOKS_TO_PRIVATE": "yes",
+        "FAIRHOLD_BASE_URL": "https://seats.example.org/booking",
+        "FAIRHOLD_SMTP_URL": "smtp://mail.example.org",
+        "FAIRHOLD_MAIL_FROM": "Seats <seats@example.org>",
+        "FAIRHOLD_SMS_URL": "https://AC1:token@sms.example.org",
+        "FAIRHOLD_SMS_FROM": "Fairhold",
+        "FAIRHOLD_SMS_REGION": "FI",
+        "FAIRHOLD_LOCALE": "fi",
+        "FAIRHOLD_WEBHOOKS_TO_PRIVATE": "yes",
     }
     settings = MessageSettings.from_environment(said)
     assert settings.webhooks_to_private
@@ -88,20 +88,20 @@ def test_settings_come_from_the_environment() -> None:
     assert set(notifiers_for(settings)) == {"log", "webhook", "apprise", "email", "sms"}
     assert set(notifiers_for(MessageSettings.from_environment({}))) == {"log", "webhook", "apprise"}
     for no in ("no", "No", "false", "0", ""):
-        assert not webhooks_to_private({"HOLDFAST_WEBHOOKS_TO_PRIVATE": no})
+        assert not webhooks_to_private({"FAIRHOLD_WEBHOOKS_TO_PRIVATE": no})
     assert not webhooks_to_private({})
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("HOLDFAST_BASE_URL", "seats.example.org"),
-        ("HOLDFAST_BASE_URL", "https://seats.example.org/?x=1"),
-        ("HOLDFAST_SMTP_URL", "smtp://mail.example.org"),
-        ("HOLDFAST_SMS_URL", "https://AC1:token@sms.example.org"),
-        ("HOLDFAST_LOCALE", "sv"),
-        ("HOLDFAST_WEBHOOKS_TO_PRIVATE", "off"),
-        ("HOLDFAST_WEBHOOKS_TO_PRIVATE", "nein"),
+        ("FAIRHOLD_BASE_URL", "seats.example.org"),
+        ("FAIRHOLD_BASE_URL", "https://seats.example.org/?x=1"),
+        ("FAIRHOLD_SMTP_URL", "smtp://mail.example.org"),
+        ("FAIRHOLD_SMS_URL", "https://AC1:token@sms.example.org"),
+        ("FAIRHOLD_LOCALE", "sv"),
+        ("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "off"),
+        ("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "nein"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(name: str, text: str) -> None:
@@ -110,12 +110,12 @@ def test_a_setting_that_cannot_be_used_is_named(name: str, text: str) -> None:
 
 
 def test_of_several_things_wrong_with_the_mail_server_its_address_comes_first() -> None:
-    with pytest.raises(SettingsWrong, match=r"HOLDFAST_SMTP_URL.*smtp://user"):
-        MessageSettings.from_environment({"HOLDFAST_SMTP_URL": "bogus"})
+    with pytest.raises(SettingsWrong, match=r"FAIRHOLD_SMTP_URL.*smtp://user"):
+        MessageSettings.from_environment({"FAIRHOLD_SMTP_URL": "bogus"})
 
 
 @pytest.mark.parametrize("wrong", [{"base_url": "x"}, {"locale": "xx"}, {"smtp_url": "smtp://example.org"}])
 async def test_what_a_program_says_is_held_to_the_same(sqlite_url: str, wrong: dict[str, str]) -> None:
-    async with Holdfast.open(sqlite_url, ticker=False) as hf:
-        with pytest.raises(SettingsWrong, match=f"HOLDFAST_{next(iter(wrong)).upper()}"):
+    async with Fairhold.open(sqlite_url, ticker=False) as hf:
+        with pytest.raises(SettingsWrong, match=f"FAIRHOLD_{next(iter(wrong)).upper()}"):
             Outbox(hf, MessageSettings(**wrong))

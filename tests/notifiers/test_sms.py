@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.errors import SettingsWrong
-from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.notifiers.sms import SmsNotifier, international
+from fairhold.errors import SettingsWrong
+from fairhold.notifiers.base import Outgoing, Permanent, Temporary
+from fairhold.notifiers.sms import SmsNotifier, international
 from tests.notifiers.servers import Receiver, receiver
 
 TEXT = Outgoing("p1-7-0", "offer", "+358 40 765 4321", short="Yoga: a place is free. https://example.org/o/x")
@@ -23,14 +23,14 @@ def service() -> Iterator[Receiver]:
 
 
 def notifier(service: Receiver, region: str = "") -> SmsNotifier:
-    return SmsNotifier(service.url.replace("://", "://AC1:to%20ken@"), "Holdfast", region)
+    return SmsNotifier(service.url.replace("://", "://AC1:to%20ken@"), "Fairhold", region)
 
 
 async def test_a_text_is_posted_as_twilio_takes_it(service: Receiver) -> None:
     await notifier(service).send(TEXT)
     (got,) = service.received
     assert got.path == "/2010-04-01/Accounts/AC1/Messages.json"
-    assert got.form == {"To": "+358407654321", "From": "Holdfast", "Body": TEXT.short}
+    assert got.form == {"To": "+358407654321", "From": "Fairhold", "Body": TEXT.short}
     assert got.headers["authorization"] == "Basic " + base64.b64encode(b"AC1:to ken").decode()
     assert got.headers["idempotency-key"] == TEXT.id
 
@@ -70,15 +70,15 @@ async def test_what_the_service_says_decides_whether_to_try_again(
 async def test_a_service_that_is_away_or_slow_is_tried_again(
     service: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.notifiers.sms._TIMEOUT_S", 0.2)
+    monkeypatch.setattr("fairhold.notifiers.sms._TIMEOUT_S", 0.2)
     service.stall_s = 3_600.0
     with pytest.raises(Temporary, match="cannot be used"):
         await notifier(service).send(TEXT)
     with pytest.raises(Temporary, match="cannot be used"):
-        await SmsNotifier("http://AC1:x@127.0.0.1:9", "Holdfast").send(TEXT)
+        await SmsNotifier("http://AC1:x@127.0.0.1:9", "Fairhold").send(TEXT)
 
 
 @pytest.mark.parametrize("url", ["", "ftp://a:b@host", "https://host", "https://"])
 def test_a_wrong_account_is_refused(url: str) -> None:
     with pytest.raises(SettingsWrong):
-        SmsNotifier(url, "Holdfast")
+        SmsNotifier(url, "Fairhold")

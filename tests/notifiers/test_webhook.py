@@ -12,13 +12,13 @@ import pytest
 import trustme
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from holdfast.clock import SystemClock
-from holdfast.messages.letter import payload
-from holdfast.messages.sample import samples
-from holdfast.notifiers.base import Outgoing, Permanent, Temporary
-from holdfast.notifiers.webhook import WebhookNotifier
-from holdfast.notifiers.webhook.guard import Guard, is_public
-from holdfast.tokens import webhook_secret
+from fairhold.clock import SystemClock
+from fairhold.messages.letter import payload
+from fairhold.messages.sample import samples
+from fairhold.notifiers.base import Outgoing, Permanent, Temporary
+from fairhold.notifiers.webhook import WebhookNotifier
+from fairhold.notifiers.webhook.guard import Guard, is_public
+from fairhold.tokens import webhook_secret
 from testbed.ports import free_port
 from tests.notifiers.servers import Receiver, receiver
 
@@ -101,7 +101,7 @@ async def test_a_receiver_that_is_away_or_slow_is_tried_again(
 ) -> None:
     with pytest.raises(Temporary, match="cannot be reached"):
         await anywhere().send(message("http://127.0.0.1:9/"))
-    monkeypatch.setattr("holdfast.notifiers.webhook._TIMEOUT_S", 0.2)
+    monkeypatch.setattr("fairhold.notifiers.webhook._TIMEOUT_S", 0.2)
     hook.stall_s = 3_600.0
     with pytest.raises(Temporary, match="no answer"):
         await anywhere().send(message(hook.url))

@@ -1,4 +1,4 @@
-"""A Holdfast with a mail server, and an outbox that sends when it is told to."""
+"""A Fairhold with a mail server, and an outbox that sends when it is told to."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.shapes import Booking
+from fairhold import Fairhold, granted
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.shapes import Booking
 from tests.database import opened
 from tests.notifiers.servers import MailServer, Receiver, mail_server, receiver
 
@@ -19,7 +19,7 @@ from tests.notifiers.servers import MailServer, Receiver, mail_server, receiver
 class Post:
     """Everything one needs to see messages go out."""
 
-    hf: Holdfast
+    hf: Fairhold
     outbox: Outbox
     mail: MailServer
     url: str

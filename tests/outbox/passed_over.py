@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import granted
+from fairhold import granted
 from tests.outbox.conftest import Post
 
 NO_SUCH = "550 5.1.1 <ann@example.org>: no such mailbox"

@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 
-from holdfast import Holdfast
-from holdfast.outbox import MessageSettings, Outbox, loop
+from fairhold import Fairhold
+from fairhold.outbox import MessageSettings, Outbox, loop
 from tests.database import SECRET
 
 
@@ -16,7 +16,7 @@ async def main(task: str, url: str, smtp: str) -> None:
     settings = MessageSettings(smtp_url=smtp, mail_from="Seats <seats@example.org>")
     # It hears of what others commit, or it never knows.
     loop._LOOK_S = 3_600.0  # type: ignore[misc]
-    async with Holdfast.open(url, secret=SECRET) as hf:
+    async with Fairhold.open(url, secret=SECRET) as hf:
         outbox = Outbox(hf, settings)
         if task == "die":
             # Others need not wait long for what it had in hand.

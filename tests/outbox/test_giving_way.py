@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import granted
-from holdfast.outbox import Outbox
-from holdfast.outbox.deliver import Deliverer
-from holdfast.outbox.loop import _BUSY, _FEW
+from fairhold import granted
+from fairhold.outbox import Outbox
+from fairhold.outbox.deliver import Deliverer
+from fairhold.outbox.loop import _BUSY, _FEW
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
 from tests.patience import until
@@ -123,7 +123,7 @@ async def test_what_is_each_ones_own_is_read_for_the_whole_take(
 async def test_after_a_second_everything_is_read_anew(
     post: Post, looks: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.outbox.remembering._FOR_S", -1.0)
+    monkeypatch.setattr("fairhold.outbox.remembering._FOR_S", -1.0)
     await signed_up(post, 3)
     looks.clear()
     assert await post.outbox.send_due() == 2
@@ -143,7 +143,7 @@ async def test_if_all_together_cannot_be_read_each_is_read_alone(
 async def test_a_webhook_that_was_added_just_now_is_told(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     await signed_up(post, 2)
     assert await post.outbox.send_due() == 1
     granted(await post.hf.add_webhook(hook.url))

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from holdfast import granted
-from holdfast.outbox import MessageSettings, Outbox
+from fairhold import granted
+from fairhold.outbox import MessageSettings, Outbox
 from tests.notifiers.servers import Receiver, receiver
 from tests.outbox.conftest import Post
 from tests.outbox.passed_over import from_page, offers_said, reach, state
@@ -20,7 +20,7 @@ HOUR_S = 3_600
 
 @pytest.fixture(autouse=True)
 def private(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def test_a_mail_server_that_is_set_up_later_reaches_them(
     found = granted(await post.hf.booking(cyd))
     assert (found.state, found.reach) == ("offered", "")
     await post.outbox.send_due()
-    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("cyd@example.org")]
+    assert "offer" in [it["X-Fairhold-Kind"] for it in post.mail.to("cyd@example.org")]
     await assert_verified(post.url)
 
 
@@ -89,7 +89,7 @@ async def test_an_address_is_asked_at_once(post: Post, hook: Receiver) -> None:
     assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
     await post.outbox.send_due()
     assert await state(post, cyd) == "offered"
-    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("cyd@example.org")]
+    assert "offer" in [it["X-Fairhold-Kind"] for it in post.mail.to("cyd@example.org")]
 
 
 async def test_once_they_have_left_the_letter_is_given_up(programs: Post, hook: Receiver) -> None:

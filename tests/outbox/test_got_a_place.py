@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import granted
-from holdfast.outbox import MessageSettings, Outbox
+from fairhold import granted
+from fairhold.outbox import MessageSettings, Outbox
 from tests.outbox.conftest import Post
 from tests.outbox.passed_over import NO_SUCH, from_page, state
 from tests.verified import assert_verified

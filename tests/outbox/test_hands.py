@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from holdfast import granted
-from holdfast.notifiers.base import Outgoing
-from holdfast.outbox import Outbox
-from holdfast.outbox.loop import HANDS_MAX
-from holdfast.store.base import Row
+from fairhold import granted
+from fairhold.notifiers.base import Outgoing
+from fairhold.outbox import Outbox
+from fairhold.outbox.loop import HANDS_MAX
+from fairhold.store.base import Row
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
 from tests.patience import until
@@ -19,13 +19,13 @@ from tests.patience import until
 async def test_an_org_whose_webhook_stalls_leaves_hands_for_the_others(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     theirs = post.hf.for_org("theirs")
     granted(await theirs.add_webhook(hook.url))
     # However slow the others are, these are slower, and nobody gives up on them.
     hook.stall_s = 3_600.0
-    monkeypatch.setattr("holdfast.notifiers.webhook._TIMEOUT_S", 3_600.0)
-    monkeypatch.setattr("holdfast.outbox.deliver._SEND_S", 3_600.0)
+    monkeypatch.setattr("fairhold.notifiers.webhook._TIMEOUT_S", 3_600.0)
+    monkeypatch.setattr("fairhold.outbox.deliver._SEND_S", 3_600.0)
     for hf in (post.hf, theirs):
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 1_000}))
     for n in range(2 * HANDS_MAX):
@@ -61,14 +61,14 @@ async def test_what_the_loop_has_just_taken_is_waited_for(
     assert not (await asyncio.wait({moved}, timeout=0.3))[0]
     go_on.set()
     await moved
-    assert [it["X-Holdfast-Kind"] for it in post.mail.letters] == ["confirmed"]
+    assert [it["X-Fairhold-Kind"] for it in post.mail.letters] == ["confirmed"]
     assert {state for _, state in await post.states("chair")} == {"sent"}
 
 
 async def test_who_stops_lets_go_of_what_notifiers_keep_open(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.notifiers.email.lines._IDLE_S", 3_600.0)
+    monkeypatch.setattr("fairhold.notifiers.email.lines._IDLE_S", 3_600.0)
 
     class Stuck:
         async def send(self, message: Outgoing) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast import Holdfast, granted
-from holdfast.outbox import Outbox
-from holdfast.outbox import loop as loops
+from fairhold import Fairhold, granted
+from fairhold.outbox import Outbox
+from fairhold.outbox import loop as loops
 from tests.database import START, ask, opened
 from tests.outbox.conftest import Post
 
@@ -23,7 +23,7 @@ async def with_messages_for_later(url: str, pools: int) -> None:
     await ask(url, f"INSERT INTO outbox ({columns}) {numbers} SELECT {values} FROM c")
 
 
-async def work_of_taking(hf: Holdfast) -> int:
+async def work_of_taking(hf: Fairhold) -> int:
     """How often SQLite has counted so many steps while the outbox looked what to send."""
     reader: Any = hf.store.reader()
     steps = 0

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.outbox import Outbox
-from holdfast.outbox.loop import HANDS_MAX
+from fairhold import Fairhold, granted
+from fairhold.outbox import Outbox
+from fairhold.outbox.loop import HANDS_MAX
 from tests.database import SECRET, ask
 from tests.notifiers.servers import MailServer
 from tests.outbox.conftest import settings_for
@@ -58,14 +58,14 @@ def processes(*started: Process) -> Iterator[tuple[Process, ...]]:
             process.end()
 
 
-async def sign_up(hf: Holdfast, pool: str, count: int) -> None:
+async def sign_up(hf: Fairhold, pool: str, count: int) -> None:
     granted(await hf.create_pool(pool, preset="event_signup", quotas={"main": 0}))
     parties = [{"id": f"p{n}", "contacts": {"email": f"p{n}@example.org"}} for n in range(count)]
     await asyncio.gather(*(hf.book(pool, party) for party in parties))
 
 
 async def test_two_processes_send_each_message_once(database_url: str, mail: MailServer) -> None:
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         for pool in ("a", "b", "c"):
             await sign_up(hf, pool, 60)
         with processes(*(Process("send", database_url, mail.url) for _ in range(2))) as both:
@@ -81,7 +81,7 @@ async def test_two_processes_send_each_message_once(database_url: str, mail: Mai
 @pytest.mark.guarantee("two-workers", "Two that do not take what they send, send it twice.", control=True)
 async def test_without_taking_two_processes_would_send_twice(database_url: str, mail: MailServer) -> None:
     """The negative control: two that do not take what they send do send it twice."""
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         one, two = (Outbox(hf, settings_for(mail), lease=0) for _ in range(2))
         # Each takes all five. Who comes last may see that the other was faster, but not every time.
         for number in count(1):
@@ -99,7 +99,7 @@ async def test_without_taking_two_processes_would_send_twice(database_url: str, 
 async def test_who_is_killed_after_sending_leaves_a_repeat_with_the_same_id(
     database_url: str, mail: MailServer
 ) -> None:
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         await sign_up(hf, "a", 1)
         with processes(Process("die", database_url, mail.url)) as (dying,):
             dying.say()
@@ -121,8 +121,8 @@ async def test_a_commit_wakes_the_outbox_here_and_elsewhere(
     database_url: str, mail: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits for the next look, which would never come."""
-    monkeypatch.setattr("holdfast.outbox.loop._LOOK_S", 3_600.0)
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+    monkeypatch.setattr("fairhold.outbox.loop._LOOK_S", 3_600.0)
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         with processes(Process("send", database_url, mail.url)) as (elsewhere,):
             elsewhere.say()
             elsewhere.hear("started")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import granted
-from holdfast.core import commands as c
-from holdfast.outbox import MessageSettings, Outbox, loop
+from fairhold import granted
+from fairhold.core import commands as c
+from fairhold.outbox import MessageSettings, Outbox, loop
 from tests.outbox.conftest import Post
 from tests.outbox.passed_over import NO_SUCH, from_page, reach, state
 from tests.outbox.test_sending import offered
@@ -27,7 +27,7 @@ async def test_a_new_address_is_asked_at_once(post: Post) -> None:
     granted(await post.hf.change_booking(cyd, contacts={"email": "cyd@example.org"}))
     assert (await state(post, cyd), await reach(post, cyd)) == ("offered", "")
     await post.outbox.send_due()
-    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("cyd@example.org")]
+    assert "offer" in [it["X-Fairhold-Kind"] for it in post.mail.to("cyd@example.org")]
 
 
 async def test_a_channel_that_comes_later_reaches_who_was_passed_over(post: Post) -> None:
@@ -99,11 +99,11 @@ async def test_a_letter_that_was_not_sent_can_be_sent_when_there_is_a_way(post: 
     await bare.send_due()
     await bare.close()
     (joined,) = [it for it in granted(await post.hf.messages("chair")) if it.kind == "joined"]
-    assert (joined.state, joined.error) == ("not_sent", "no mail server is set up: HOLDFAST_SMTP_URL")
+    assert (joined.state, joined.error) == ("not_sent", "no mail server is set up: FAIRHOLD_SMTP_URL")
     granted(await post.hf.replay(joined.id))
     await post.outbox.send_due()
     assert granted(await post.hf.message(joined.id)).state == "sent"
-    assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined"]
+    assert [it["X-Fairhold-Kind"] for it in post.mail.to("ann@example.org")] == ["joined"]
 
 
 async def test_a_late_letter_waits_also_while_nothing_is_set_up(post: Post) -> None:
@@ -141,5 +141,5 @@ async def test_whoever_mends_the_address_while_the_letter_bounces_is_asked_there
     monkeypatch.setattr(post.hf, "submit", partial(mend, post.hf.submit))
     await post.outbox.send_due()
     assert (await state(post, ann), await reach(post, ann)) == ("offered", "")
-    assert "offer" in [it["X-Holdfast-Kind"] for it in post.mail.to("right@example.org")]
+    assert "offer" in [it["X-Fairhold-Kind"] for it in post.mail.to("right@example.org")]
     await assert_verified(post.url)

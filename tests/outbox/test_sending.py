@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from holdfast import Refusal, granted
-from holdfast.clock import to_text
-from holdfast.errors import Unavailable
-from holdfast.notifiers.base import Outgoing
-from holdfast.notifiers.log import LogNotifier
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.outbox.backoff import ATTEMPTS_MAX, delay
+from fairhold import Refusal, granted
+from fairhold.clock import to_text
+from fairhold.errors import Unavailable
+from fairhold.notifiers.base import Outgoing
+from fairhold.notifiers.log import LogNotifier
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.outbox.backoff import ATTEMPTS_MAX, delay
 from tests.database import ask
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
@@ -35,7 +35,7 @@ async def test_everyone_is_told_once_and_the_links_work(post: Post) -> None:
     ann, _ = await offered(post)
     assert await post.outbox.send_due() == 5
     assert await post.outbox.send_due() == 0
-    told = {(it["To"], it["X-Holdfast-Kind"]) for it in post.mail.letters}
+    told = {(it["To"], it["X-Fairhold-Kind"]) for it in post.mail.letters}
     assert told == {
         ("olga@example.org", "confirmed"),
         ("olga@example.org", "cancelled"),
@@ -44,7 +44,7 @@ async def test_everyone_is_told_once_and_the_links_work(post: Post) -> None:
         ("ann@example.org", "offer"),
     }
     assert {state for _, state in await post.states("chair")} == {"sent"}
-    offer = next(it for it in post.mail.to("ann@example.org") if it["X-Holdfast-Kind"] == "offer")
+    offer = next(it for it in post.mail.to("ann@example.org") if it["X-Fairhold-Kind"] == "offer")
     text = offer.get_body(("plain",))
     assert text is not None
     token = text.get_content().split("/o/")[1].split()[0]
@@ -60,7 +60,7 @@ async def test_every_message_has_an_id_of_its_own_that_names_it(post: Post) -> N
 
 
 async def test_a_webhook_that_nothing_here_can_tell_is_given_up_in_plain_words(post: Post, mail: Any) -> None:
-    granted(await post.hf.add_webhook("https://hooks.example.org/holdfast"))
+    granted(await post.hf.add_webhook("https://hooks.example.org/fairhold"))
     bare = Outbox(post.hf, settings_for(mail), {"log": LogNotifier()})
     await post.book("chair", "Olga")
     await post.book("chair", "Ann")
@@ -136,7 +136,7 @@ async def test_without_a_mail_server_it_is_said_that_nobody_was_told(
     post: Post, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nor is it put into words that nobody would read.
-    monkeypatch.delattr("holdfast.messages.letter.email")
+    monkeypatch.delattr("fairhold.messages.letter.email")
     olga = await post.book("chair", "Olga")
     granted(await post.hf.confirm(olga.id))
     nothing_set_up = Outbox(post.hf, MessageSettings())
@@ -144,9 +144,9 @@ async def test_without_a_mail_server_it_is_said_that_nobody_was_told(
     await nothing_set_up.send_due()
     await nothing_set_up.close()
     assert "no letter can be sent: no mail server and no text service is set up" in caplog.text
-    assert "HOLDFAST_SMTP_URL" in caplog.text
+    assert "FAIRHOLD_SMTP_URL" in caplog.text
     (message,) = granted(await post.hf.messages("chair"))
-    assert (message.state, message.error) == ("not_sent", "no mail server is set up: HOLDFAST_SMTP_URL")
+    assert (message.state, message.error) == ("not_sent", "no mail server is set up: FAIRHOLD_SMTP_URL")
 
 
 async def test_the_lag_is_how_long_the_oldest_message_has_waited(post: Post) -> None:
@@ -171,7 +171,7 @@ async def test_no_message_goes_out_for_what_was_rolled_back(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction that holds the message fails at its commit: there is nothing to send."""
-    monkeypatch.setattr("holdfast.batch.may_go_ahead", lambda command: False)
+    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
     olga = await post.book("chair", "Olga")
     begin = post.hf.store.begin
 
@@ -196,7 +196,7 @@ async def test_no_message_goes_out_for_what_was_rolled_back(
 async def test_what_was_sent_while_the_database_went_away_is_marked_when_it_is_back_and_not_sent_again(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.outbox.loop._PAUSE_S", 0.01)
+    monkeypatch.setattr("fairhold.outbox.loop._PAUSE_S", 0.01)
     olga = await post.book("chair", "Olga")
     granted(await post.hf.confirm(olga.id))
     begin, begun = post.hf.store.begin, 0
@@ -297,7 +297,7 @@ async def test_only_a_dead_letter_is_replayed(post: Post) -> None:
 async def test_a_replay_tells_only_those_who_were_not_reached(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     granted(await post.hf.add_webhook(hook.url))
     hook.status = 410
     olga = await post.book("chair", "Olga")
@@ -317,7 +317,7 @@ async def test_one_receiver_that_is_down_keeps_the_others_from_nothing(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each target is tried for itself: who was told is not told again."""
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     granted(await post.hf.add_webhook(hook.url))
     hook.status = 500
     olga = await post.book("chair", "Olga")
@@ -375,7 +375,7 @@ async def test_a_webhook_is_stamped_with_the_real_time_though_the_test_clock_was
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The receiver compares the stamp with a clock of its own, and refuses what is far from it."""
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     webhook = granted(await post.hf.add_webhook(hook.url))
     await post.hf.advance(seconds=30 * HOUR_S)
     await post.book("chair", "Olga")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from holdfast import granted
-from holdfast.notifiers.base import Outgoing, Permanent
-from holdfast.notifiers.log import LogNotifier
-from holdfast.outbox import Outbox
+from fairhold import granted
+from fairhold.notifiers.base import Outgoing, Permanent
+from fairhold.notifiers.log import LogNotifier
+from fairhold.outbox import Outbox
 from tests.outbox.conftest import Post, settings_for
 from tests.verified import assert_verified
 
@@ -16,7 +16,7 @@ HOUR_S = 3_600
 
 
 def kinds(post: Post, address: str) -> list[str]:
-    return [str(it["X-Holdfast-Kind"]) for it in post.mail.to(address)]
+    return [str(it["X-Fairhold-Kind"]) for it in post.mail.to(address)]
 
 
 async def test_an_offer_in_quiet_hours_is_sent_when_they_end(post: Post) -> None:

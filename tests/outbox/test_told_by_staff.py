@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import granted
+from fairhold import granted
 from tests.outbox.conftest import Post
 from tests.outbox.passed_over import from_page, reach, state
 from tests.verified import assert_verified

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import granted
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.outbox.backoff import ATTEMPTS_MAX
+from fairhold import granted
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.outbox.backoff import ATTEMPTS_MAX
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
 from tests.outbox.passed_over import NO_SUCH, from_page, offers_said, reach, state
@@ -23,10 +23,10 @@ async def test_a_hard_bounce_rolls_on_at_once_and_tells_staff(post: Post) -> Non
     await post.outbox.send_due()
     assert await state(post, ann) == "waiting"
     assert await state(post, bea) == "offered"
-    kinds = [str(it["X-Holdfast-Kind"]) for it in post.mail.to("bea@example.org")]
+    kinds = [str(it["X-Fairhold-Kind"]) for it in post.mail.to("bea@example.org")]
     assert "offer" in kinds
     (told,) = post.mail.to("desk@example.org")
-    assert told["X-Holdfast-Kind"] == "unreachable"
+    assert told["X-Fairhold-Kind"] == "unreachable"
     body = told.get_body(("plain",))
     assert body is not None
     assert "no such mailbox" in body.get_content()
@@ -56,7 +56,7 @@ async def test_what_may_be_mended_does_not_roll_on(post: Post, answer: str) -> N
     post.mail.answers.clear()
     await post.pass_time(30)
     # What was late comes in the order in which it happened.
-    assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined", "offer"]
+    assert [it["X-Fairhold-Kind"] for it in post.mail.to("ann@example.org")] == ["joined", "offer"]
 
 
 async def test_who_can_be_reached_another_way_keeps_the_offer(post: Post, hook: Receiver) -> None:
@@ -115,7 +115,7 @@ async def test_whoever_was_let_in_without_an_address_is_told_by_who_let_them_in(
     ("contacts", "reason", "said"),
     [
         ({}, "no_contact", "there is no e-mail address and no phone number"),
-        ({"phone": "+358401234567"}, "no_channel", "no text service is set up: HOLDFAST_SMS_URL"),
+        ({"phone": "+358401234567"}, "no_channel", "no text service is set up: FAIRHOLD_SMS_URL"),
     ],
 )
 async def test_who_came_by_a_page_and_cannot_be_told_loses_nothing(
@@ -132,7 +132,7 @@ async def test_who_came_by_a_page_and_cannot_be_told_loses_nothing(
     assert await state(post, bea.id) == "offered"
     assert (await offers_said(post))[0] == ("not_sent", said)
     (told,) = post.mail.to("desk@example.org")
-    assert told["X-Holdfast-Kind"] == "unreachable"
+    assert told["X-Fairhold-Kind"] == "unreachable"
     assert [it.id for it in (await post.hf.needs()).passed_over] == [cyd]
     assert await post.hf.needs_count() == 1
     await assert_verified(post.url)
@@ -151,7 +151,7 @@ async def test_control_without_the_door_three_windows_pass_for_nothing(post: Pos
 async def test_a_program_that_is_told_of_offers_carries_them(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     granted(await post.hf.add_webhook(hook.url, kinds=["offer"]))
     olga = await post.book("lesson", "Olga")
     cyd = await from_page(post, "Cyd")
@@ -166,7 +166,7 @@ async def test_a_program_that_is_told_of_offers_carries_them(
 async def test_a_program_that_hears_of_other_things_carries_no_offers(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     granted(await post.hf.add_webhook(hook.url, kinds=["joined"]))
     olga = await post.book("lesson", "Olga")
     cyd = await from_page(post, "Cyd")
@@ -178,7 +178,7 @@ async def test_a_program_that_hears_of_other_things_carries_no_offers(
 async def test_news_for_a_program_does_not_reach_the_person(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     olga = await post.book("lesson", "Olga")
     cyd = await from_page(post, "Cyd")
     granted(await post.hf.cancel(olga.id))
@@ -195,7 +195,7 @@ async def test_a_program_that_is_gone_passes_over_nobody_whom_others_tell(
     post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ann came by the library, without an address: whoever let her in tells her all the same."""
-    monkeypatch.setenv("HOLDFAST_WEBHOOKS_TO_PRIVATE", "yes")
+    monkeypatch.setenv("FAIRHOLD_WEBHOOKS_TO_PRIVATE", "yes")
     granted(await post.hf.add_webhook(hook.url, kinds=["offer"]))
     hook.status = 410
     olga = await post.book("lesson", "Olga")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.outbox import loop as loops
-from holdfast.outbox.targets import URGENT
-from holdfast.store import queries
-from holdfast.store.base import Row
+from fairhold.outbox import loop as loops
+from fairhold.outbox.targets import URGENT
+from fairhold.store import queries
+from fairhold.store.base import Row
 from tests.database import START, ask, dialect_of
 from tests.outbox.conftest import Post
 from tests.outbox.test_sending import offered
@@ -40,7 +40,7 @@ async def test_an_offer_does_not_wait_for_thousands_of_letters_that_can(post: Po
     await offered(post)
     assert 0 < await post.outbox._take_in_hand() <= loops.HANDS_MAX
     await asyncio.wait(post.outbox._in_hand)
-    assert [it["X-Holdfast-Kind"] for it in post.mail.to("ann@example.org")] == ["joined", "offer"]
+    assert [it["X-Fairhold-Kind"] for it in post.mail.to("ann@example.org")] == ["joined", "offer"]
     assert post.mail.to("bea@example.org") == [], "hers can wait"
 
 

@@ -31,7 +31,7 @@ def test_messages_lead_to_the_pages_and_the_pages_to_the_place(tmp_path: Path) -
     url = f"sqlite:///{tmp_path}/links.db"
     key = make_key(url)
     with mail_server() as mail:
-        server = Server(url, holdfast_smtp_url=mail.url, holdfast_mail_from="seats@example.org")
+        server = Server(url, fairhold_smtp_url=mail.url, fairhold_mail_from="seats@example.org")
         with server, server.client(key) as admin, Visitor(base_url=server.base) as visitor:
             admin.pool("talk", 1, title="A talk")
             there = visitor.sign_up("talk")

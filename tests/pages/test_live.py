@@ -68,7 +68,7 @@ def test_a_stream_of_an_offer_tells_when_it_is_over(admin: Client, visitor: Visi
 def test_only_so_many_can_watch_from_one_address_and_staff_still_can(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/watch.db"
     key = make_key(url)
-    limits = {"holdfast_page_streams_per_address_max": "1", "holdfast_streams_max": "1"}
+    limits = {"fairhold_page_streams_per_address_max": "1", "fairhold_streams_max": "1"}
     with serving(url, **limits) as server, server.client(key) as admin:
         admin.pool("few", 5)
         with Visitor(base_url=server.base) as visitor:
@@ -98,7 +98,7 @@ def test_no_more_can_watch_when_all_ask_at_once(path: str, kind: str, request: p
     """They are let in before the first of them is counted: then it is counted once more."""
     url = request.getfixturevalue(f"{kind}_url")
     key = make_key(url)
-    limits = {"holdfast_page_streams_per_address_max": "1", "holdfast_streams_max": "1"}
+    limits = {"fairhold_page_streams_per_address_max": "1", "fairhold_streams_max": "1"}
     with serving(url, **limits) as server, server.client(key) as admin:
         admin.pool("few", 5)
         asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n"

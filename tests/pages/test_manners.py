@@ -201,7 +201,7 @@ def test_nobody_takes_every_place_from_one_address(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/limits.db"
     key = make_key(url)
     with (
-        serving(url, "--test-clock", holdfast_holds_per_address_max="2") as server,
+        serving(url, "--test-clock", fairhold_holds_per_address_max="2") as server,
         server.client(key) as admin,
     ):
         admin.pool("scarce", 9, "checkout", page=True)
@@ -221,9 +221,9 @@ def test_too_many_requests_and_no_pages_at_all(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/limits.db"
     key = make_key(url)
     settings = {
-        "holdfast_rate_per_address": "1",
-        "holdfast_burst_per_address": "3",
-        "holdfast_pages": "false",
+        "fairhold_rate_per_address": "1",
+        "fairhold_burst_per_address": "3",
+        "fairhold_pages": "false",
     }
     with serving(url, **settings) as server, server.client(key) as admin:
         admin.pool("quiet", 9, "checkout")

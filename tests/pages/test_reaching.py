@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, tokens
+from fairhold import Fairhold, tokens
 from tests.http.server import Client, Server, make_key, serving
 from tests.notifiers.servers import MailServer, mail_server, receiver
 from tests.pages.test_bookings_and_offers import ANN, line
@@ -18,7 +18,7 @@ from tests.patience import wait_until
 SAID = {"name": "Cyd", "email": "cyd@example.org"}
 KEPT = "You keep your place in line"
 # Where nothing can send, and the address is not that of a developer's own machine.
-ELSEWHERE = {"holdfast_base_url": "https://seats.example.org"}
+ELSEWHERE = {"fairhold_base_url": "https://seats.example.org"}
 
 
 def by_page(admin: Client, visitor: Visitor, key: str, **details: str) -> tuple[Any, Any, str]:
@@ -36,7 +36,7 @@ def offer_of(server: Server, booking: str, seq: int = 1) -> str:
     """The address of an offer, whatever has become of it."""
 
     async def secret() -> str:
-        async with Holdfast.open(server.url, ticker=False) as hf:
+        async with Fairhold.open(server.url, ticker=False) as hf:
             return hf.secret
 
     return f"/o/{tokens.offer_token(asyncio.run(secret()), booking, seq)}"
@@ -240,7 +240,7 @@ def mail() -> Iterator[MailServer]:
 
 @pytest.fixture
 def writing(database_url: str, mail: MailServer) -> Iterator[tuple[Client, Visitor]]:
-    settings = {"holdfast_smtp_url": mail.url, "holdfast_mail_from": "Seats <seats@example.org>"}
+    settings = {"fairhold_smtp_url": mail.url, "fairhold_mail_from": "Seats <seats@example.org>"}
     with (
         serving(database_url, "--test-clock", **settings) as server,
         server.client(make_key(server.url)) as admin,
@@ -288,7 +288,7 @@ def test_whoever_gave_no_address_is_asked_for_one_where_the_program_is_gone(
     database_url: str,
 ) -> None:
     """Nobody but a program was told of offers, and it says that it is gone: an address is another way."""
-    settings = {**ELSEWHERE, "holdfast_webhooks_to_private": "yes"}
+    settings = {**ELSEWHERE, "fairhold_webhooks_to_private": "yes"}
     with (
         serving(database_url, "--test-clock", **settings) as server,
         server.client(make_key(server.url)) as admin,

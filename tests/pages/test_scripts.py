@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
+import fairhold
 
-HOLDFAST = Path(holdfast.__file__).parent
-SCRIPTS = sorted(HOLDFAST.rglob("*.js"))
-TEMPLATES = sorted(HOLDFAST.rglob("*.html"))
+FAIRHOLD = Path(fairhold.__file__).parent
+SCRIPTS = sorted(FAIRHOLD.rglob("*.js"))
+TEMPLATES = sorted(FAIRHOLD.rglob("*.html"))
 
 NEVER = {
     "makes markup of text": r"(inner|outer)HTML\s*[+]?=[^=]|insertAdjacentHTML|document\.write|srcdoc",

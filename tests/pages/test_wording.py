@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from babel.messages.pofile import read_po
 
-from holdfast import explain
-from holdfast.core.model import Price
-from holdfast.messages.languages import LANGUAGES
-from holdfast.pages.booking import told
-from holdfast.pages.speech import PageSpeech, preferred
-from holdfast.pages.wording import environment
-from holdfast.shapes import Explanation
-from testbed.catalogues import CONSOLE, HOLDFAST, PAGES, extracted
+from fairhold import explain
+from fairhold.core.model import Price
+from fairhold.messages.languages import LANGUAGES
+from fairhold.pages.booking import told
+from fairhold.pages.speech import PageSpeech, preferred
+from fairhold.pages.wording import environment
+from fairhold.shapes import Explanation
+from testbed.catalogues import CONSOLE, FAIRHOLD, PAGES, extracted
 
-MESSAGES = HOLDFAST / "messages"
+MESSAGES = FAIRHOLD / "messages"
 NOW = datetime(2027, 3, 6, 9, 20, tzinfo=UTC)
 FACTS: dict[str, Any] = {
     "seats": 2,

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import sim.run
-from holdfast.core import fill, search
-from holdfast.engine import Engine
-from holdfast.flight import Flight
+from fairhold.core import fill, search
+from fairhold.engine import Engine
+from fairhold.flight import Flight
 from sim.auditor import audit
 from sim.cast import Cast
 from sim.faults import FaultyTransaction

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from holdfast.config import make_store
-from holdfast.store.base import Store
+from fairhold.config import make_store
+from fairhold.store.base import Store
 from tests.database import START, ask
 from tests.patience import PATIENCE_S
 

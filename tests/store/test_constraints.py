@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.accounts.members import Members
-from holdfast.keys import Keys
-from holdfast.store.queries import load_migrations
+from fairhold import Fairhold, granted
+from fairhold.accounts.members import Members
+from fairhold.keys import Keys
+from fairhold.store.queries import load_migrations
 from tests.database import Ask, asking, dialect_of, opened
 
 # For each name: a statement that would break the promise, on a pool with one of everything. In it, {pool} is
@@ -123,7 +123,7 @@ WRONG_VALUES = [
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     """A pool with a unit that is held, one that is offered, somebody in line, and messages to send."""
     async with opened(database_url) as hf:
         granted(await hf.create_pool("other", preset="checkout", quotas={"main": 1}))
@@ -139,12 +139,12 @@ async def hf(database_url: str) -> AsyncIterator[Holdfast]:
 
 
 @pytest.fixture
-async def ask(hf: Holdfast, database_url: str) -> AsyncIterator[Ask]:
+async def ask(hf: Fairhold, database_url: str) -> AsyncIterator[Ask]:
     async with asking(database_url) as ask:
         yield ask
 
 
-async def refused(ask: Ask, hf: Holdfast, statement: str) -> Exception:
+async def refused(ask: Ask, hf: Fairhold, statement: str) -> Exception:
     """Run a statement that must fail; how it failed."""
     [(pool_id,)] = await ask("SELECT id FROM pools WHERE key = 'chair'")
     with pytest.raises((sqlite3.Error, asyncpg.PostgresError)) as caught:
@@ -158,7 +158,7 @@ async def refused(ask: Ask, hf: Holdfast, statement: str) -> Exception:
 )
 @pytest.mark.parametrize("name", VIOLATIONS)
 async def test_a_broken_promise_is_refused_by_its_name(
-    hf: Holdfast, ask: Ask, database_url: str, name: str
+    hf: Fairhold, ask: Ask, database_url: str, name: str
 ) -> None:
     statement, columns = VIOLATIONS[name]
     if name == "unit_closed" and dialect_of(database_url) == "postgres":
@@ -174,7 +174,7 @@ async def test_a_broken_promise_is_refused_by_its_name(
 
 
 @pytest.mark.parametrize("statement", WRONG_VALUES)
-async def test_a_column_holds_only_what_it_is_for(hf: Holdfast, ask: Ask, statement: str) -> None:
+async def test_a_column_holds_only_what_it_is_for(hf: Fairhold, ask: Ask, statement: str) -> None:
     """STRICT tables and NOT NULL: no seats of text, no missing hash."""
     before = await ask("SELECT quantity FROM bookings")
     await refused(ask, hf, statement)
@@ -191,7 +191,7 @@ def test_every_named_constraint_has_its_violation_here(dialect: str) -> None:
     assert sorted([*named, *missing_here]) == sorted(VIOLATIONS)
 
 
-async def test_the_statements_are_fine_but_for_what_they_break(hf: Holdfast, ask: Ask) -> None:
+async def test_the_statements_are_fine_but_for_what_they_break(hf: Fairhold, ask: Ask) -> None:
     """A negative control: a second booking with nothing doubled is let in."""
     await ask(another())
     assert await ask("SELECT count(*) FROM bookings WHERE number = 99") == [(1,)]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store.base import Seen, Together, Write
-from holdfast.store.sqlite import transaction
+from fairhold import Fairhold, granted
+from fairhold.store.base import Seen, Together, Write
+from fairhold.store.sqlite import transaction
 from tests.database import SECRET
 from tests.engine.staging import file_locked_outside
 from tests.patience import PATIENCE_S
@@ -21,9 +21,9 @@ from tests.store.test_together import keys, request, seen_of
 
 
 @pytest.fixture
-async def hf(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Holdfast]:
+async def hf(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fairhold]:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 9}))
         # What it takes to be made once shall not count.
         await (await hf.store.begin(to_finish=True)).rollback()
@@ -33,7 +33,7 @@ async def hf(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 class Writing:
     """A batch that is being written until it is let go on, and one that is to be written behind it."""
 
-    def __init__(self, hf: Holdfast) -> None:
+    def __init__(self, hf: Fairhold) -> None:
         self.hf = hf
         self.store: Any = hf.store
         self._at_work, self._go_on = threading.Event(), threading.Event()
@@ -74,7 +74,7 @@ class Writing:
 
 
 @pytest.fixture
-def writing(hf: Holdfast) -> Writing:
+def writing(hf: Fairhold) -> Writing:
     return Writing(hf)
 
 
@@ -91,7 +91,7 @@ async def test_the_next_is_written_before_it_is_asked_for(writing: Writing, sqli
 
 @pytest.mark.parametrize("why", ["overtaken", "a key that is taken"])
 async def test_behind_one_that_is_not_written_nothing_is(
-    hf: Holdfast, writing: Writing, sqlite_url: str, why: str
+    hf: Fairhold, writing: Writing, sqlite_url: str, why: str
 ) -> None:
     seen = await seen_of(hf)
     wrong = {pool: bytes(32) for pool in seen.hashes}
@@ -115,7 +115,7 @@ async def test_behind_one_that_is_not_written_nothing_is(
 
 
 async def test_what_waits_for_another_process_is_tried_again_and_so_is_the_next(
-    hf: Holdfast, writing: Writing, sqlite_url: str
+    hf: Fairhold, writing: Writing, sqlite_url: str
 ) -> None:
     seen, busy = await seen_of(hf), threading.Event()
     one, two = writing.whole(seen, "one"), writing.whole(seen, "two")
@@ -134,7 +134,7 @@ async def test_what_waits_for_another_process_is_tried_again_and_so_is_the_next(
     assert await keys(sqlite_url) == {"one", "two"}
 
 
-async def test_who_waits_for_the_writer_comes_first(hf: Holdfast, writing: Writing) -> None:
+async def test_who_waits_for_the_writer_comes_first(hf: Fairhold, writing: Writing) -> None:
     """Else those in the lane could go on for ever."""
     seen = await seen_of(hf)
     one, two = writing.whole(seen, "one"), writing.whole(seen, "two")
@@ -149,7 +149,7 @@ async def test_who_waits_for_the_writer_comes_first(hf: Holdfast, writing: Writi
 
 
 async def test_who_comes_in_between_waits_until_the_scribe_is_done(
-    hf: Holdfast, writing: Writing, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+    hf: Fairhold, writing: Writing, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = transaction.writing
 
@@ -175,7 +175,7 @@ async def test_who_comes_in_between_waits_until_the_scribe_is_done(
 
 
 async def test_another_than_the_one_that_was_lined_up_is_not_finished_in_its_place(
-    hf: Holdfast, writing: Writing, sqlite_url: str
+    hf: Fairhold, writing: Writing, sqlite_url: str
 ) -> None:
     three = writing.whole(await seen_of(hf), "three")
     await writing.line_up()
@@ -187,7 +187,7 @@ async def test_another_than_the_one_that_was_lined_up_is_not_finished_in_its_pla
 
 
 async def test_nothing_is_lined_up_but_behind_the_one_that_is_being_written(
-    hf: Holdfast, writing: Writing
+    hf: Fairhold, writing: Writing
 ) -> None:
     seen = await seen_of(hf)
     one, two, three = (writing.whole(seen, name) for name in ("one", "two", "three"))
@@ -206,7 +206,7 @@ async def test_nothing_is_lined_up_but_behind_the_one_that_is_being_written(
     assert writing.store._lined_up is None
 
 
-async def test_nothing_is_lined_up_behind_another_transaction(hf: Holdfast, writing: Writing) -> None:
+async def test_nothing_is_lined_up_behind_another_transaction(hf: Fairhold, writing: Writing) -> None:
     seen, busy = await seen_of(hf), threading.Event()
     one, two = writing.whole(seen, "one"), writing.whole(seen, "two")
     assert await writing.finish(one)
@@ -221,7 +221,7 @@ async def test_nothing_is_lined_up_behind_another_transaction(hf: Holdfast, writ
     granted(await beside)
 
 
-async def test_a_crowd_is_written_batch_behind_batch(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_crowd_is_written_batch_behind_batch(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
     granted(await hf.create_pool("arena", preset="checkout", quotas={"main": 100_000}))
     store: Any = hf.store
     lined_up, line_up = list[bool](), store.line_up

@@ -1,4 +1,4 @@
-"""An empty database is set up, an old one brought up to date, and what is not Holdfast's left alone."""
+"""An empty database is set up, an old one brought up to date, and what is not Fairhold's left alone."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.config import make_store
-from holdfast.errors import SchemaUnknown, Unavailable
-from holdfast.store.postgres import store as postgres_store
-from holdfast.store.postgres.store import MIGRATION_LOCK, QUERIES
-from holdfast.store.queries import load_migrations
-from holdfast.store.sqlite import store as sqlite_store
+from fairhold import Fairhold, granted
+from fairhold.config import make_store
+from fairhold.errors import SchemaUnknown, Unavailable
+from fairhold.store.postgres import store as postgres_store
+from fairhold.store.postgres.store import MIGRATION_LOCK, QUERIES
+from fairhold.store.queries import load_migrations
+from fairhold.store.sqlite import store as sqlite_store
 from tests.database import START, ask, dialect_of, opened, sqlite_file
 from tests.patience import PATIENCE_S, until
 from tests.store.upgrades.loading import every_row, load
 
 OPEN_AND_TELL = """
 import asyncio, sys
-from holdfast import Holdfast
+from fairhold import Fairhold
 
 async def main():
-    async with Holdfast.open(sys.argv[1], ticker=False) as hf:
+    async with Fairhold.open(sys.argv[1], ticker=False) as hf:
         await hf.create_pool(sys.argv[2], preset="checkout", quotas={"main": 1})
         print(hf.secret)
 
@@ -51,7 +51,7 @@ async def test_an_empty_database_is_set_up_once(empty_database_url: str) -> None
     assert await migrate(empty_database_url) == names
     assert await migrate(empty_database_url) == []
     applied = await ask(
-        empty_database_url, "SELECT version, applied_at FROM holdfast_schema ORDER BY version"
+        empty_database_url, "SELECT version, applied_at FROM fairhold_schema ORDER BY version"
     )
     assert applied == [(number, START) for number, _, _ in load_migrations(dialect_of(empty_database_url))]
 
@@ -65,10 +65,10 @@ async def test_opening_sets_up_an_empty_database_and_keeps_a_used_one(empty_data
 
 async def test_opening_without_leave_to_migrate_names_what_is_missing(empty_database_url: str) -> None:
     with pytest.raises(SchemaUnknown, match="0001_initial"):
-        async with Holdfast.open(empty_database_url, migrate=False):
+        async with Fairhold.open(empty_database_url, migrate=False):
             pass
     await migrate(empty_database_url)
-    async with Holdfast.open(empty_database_url, migrate=False, ticker=False) as hf:
+    async with Fairhold.open(empty_database_url, migrate=False, ticker=False) as hf:
         assert await hf.pools() == []
 
 
@@ -87,7 +87,7 @@ async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_rea
     assert secrets != {""}
     assert await ask(empty_database_url, "SELECT count(*) FROM pools") == [(4,)]
     known = len(load_migrations(dialect_of(empty_database_url)))
-    assert await ask(empty_database_url, "SELECT count(*) FROM holdfast_schema") == [(known,)]
+    assert await ask(empty_database_url, "SELECT count(*) FROM fairhold_schema") == [(known,)]
 
 
 async def test_a_node_that_loses_the_database_while_it_waits_to_migrate_may_try_again(
@@ -148,10 +148,10 @@ async def reading(url: str) -> AsyncIterator[None]:
 
 async def test_somebody_elses_database_is_refused_and_left_as_it_was(empty_database_url: str) -> None:
     await ask(empty_database_url, "CREATE TABLE customers (name TEXT)")
-    with pytest.raises(SchemaUnknown, match="not Holdfast's"):
+    with pytest.raises(SchemaUnknown, match="not Fairhold's"):
         async with opened(empty_database_url):
             pass
-    with pytest.raises(SchemaUnknown, match="not Holdfast's"):
+    with pytest.raises(SchemaUnknown, match="not Fairhold's"):
         async with opened(empty_database_url, migrate=False):
             pass
     listed = "SELECT name FROM sqlite_schema" if dialect_of(empty_database_url) == "sqlite" else PUBLIC
@@ -162,10 +162,10 @@ async def test_somebody_elses_database_is_refused_and_left_as_it_was(empty_datab
 
 async def test_a_newer_schema_is_refused(empty_database_url: str) -> None:
     await migrate(empty_database_url)
-    await ask(empty_database_url, "INSERT INTO holdfast_schema (version, applied_at) VALUES (99, 0)")
+    await ask(empty_database_url, "INSERT INTO fairhold_schema (version, applied_at) VALUES (99, 0)")
     newest = load_migrations(dialect_of(empty_database_url))[-1][0]
     for may_migrate in (True, False):
-        with pytest.raises(SchemaUnknown, match=f"schema 99; this Holdfast knows up to {newest}$"):
+        with pytest.raises(SchemaUnknown, match=f"schema 99; this Fairhold knows up to {newest}$"):
             async with opened(empty_database_url, migrate=may_migrate):
                 pass
 
@@ -215,7 +215,7 @@ def plain(statement: str) -> str:
 
 async def test_the_sum_of_the_migrations_is_the_schema(empty_database_url: str) -> None:
     """Who reads schema*.sql reads what the databases have."""
-    folder = files("holdfast.store") / dialect_of(empty_database_url)
+    folder = files("fairhold.store") / dialect_of(empty_database_url)
     pieces = sorted(file.name for file in folder.iterdir() if file.name.startswith("schema"))
     text = "".join((folder / name).read_text(encoding="utf-8") for name in pieces)
     if dialect_of(empty_database_url) == "sqlite":
@@ -246,7 +246,7 @@ async def test_whoever_waits_for_a_migration_waits_longer_than_for_a_command(
     """It may write whole tables anew."""
     url = f"sqlite:///{tmp_path}/shared.db"
     monkeypatch.setattr(sqlite_store, "BUSY_S", 0.05)
-    monkeypatch.setattr("holdfast.store.sqlite.transaction.BUSY_S", 0.05)
+    monkeypatch.setattr("fairhold.store.sqlite.transaction.BUSY_S", 0.05)
     with closing(sqlite3.connect(sqlite_file(url), isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")

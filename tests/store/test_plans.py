@@ -13,11 +13,11 @@ from typing import Final
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.store.postgres import connections
-from holdfast.store.postgres.bulk import QUERIES
-from holdfast.store.postgres.connections import PLANS
-from holdfast.store.postgres.store import PostgresStore, PostgresTransaction
+from fairhold import Fairhold, granted
+from fairhold.store.postgres import connections
+from fairhold.store.postgres.bulk import QUERIES
+from fairhold.store.postgres.connections import PLANS
+from fairhold.store.postgres.store import PostgresStore, PostgresTransaction
 from tests.database import SECRET, ask
 
 SIZES: Final = (0, 40, 160, 640, 1_000, 1_500, 2_000, 3_000)
@@ -53,7 +53,7 @@ TEMPTING: Final = """
 async def taken_while_a_crowd_comes(url: str, *altered: str) -> dict[str, set[str]]:
     """The indexes of each query's plans, at all sizes."""
     found: dict[str, set[str]] = {name: set() for name in ROADS}
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         for statement in ("ALTER TABLE bookings SET (autovacuum_enabled = false)", *altered):
             await ask(url, statement)
         granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1_500}))
@@ -87,7 +87,7 @@ async def test_a_growing_event_is_not_looked_through(postgres_url: str) -> None:
 
 async def planned_for_each_who_came_alone(url: str) -> int:
     """How often a plan was made for the values of one batch, over some who came one after the other."""
-    async with Holdfast.open(url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 5}))
         for n in range(50):
             granted(await hf.book("gig", f"party {n}", quota="main", idempotency_key=f"key {n}"))

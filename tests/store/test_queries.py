@@ -12,11 +12,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-import holdfast
-from holdfast.store.queries import load_queries
+import fairhold
+from fairhold.store.queries import load_queries
 from tests.database import dialect_of, opened, sqlite_file
 
-PACKAGE = Path(holdfast.__file__).parent
+PACKAGE = Path(fairhold.__file__).parent
 ASKING = {"rows", "each", "run", "many", "stream", "Write"}
 # Methods that are given a query to ask, and as which argument.
 PASSING = {"begin": 2, "_listed": 0, "_forget_by": 0}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.store.sqlite.scribe import Scribe, Sheet
+from fairhold.store.sqlite.scribe import Scribe, Sheet
 from tests.patience import PATIENCE_S
 
 
@@ -150,7 +150,7 @@ async def test_closing_finishes_what_was_handed_over() -> None:
 def test_a_program_that_forgets_to_close_ends_and_nothing_is_cut_off(tmp_path: Path) -> None:
     program = """
         import asyncio, pathlib, sys, time
-        from holdfast.store.sqlite.scribe import Scribe
+        from fairhold.store.sqlite.scribe import Scribe
 
         def work():
             time.sleep(0.3)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.config import make_store
-from holdfast.errors import Unavailable
-from holdfast.store.base import Write
+from fairhold import Fairhold, granted
+from fairhold.config import make_store
+from fairhold.errors import Unavailable
+from fairhold.store.base import Write
 from tests.database import SECRET, START
 from tests.engine.staging import file_locked_outside
 from tests.patience import PATIENCE_S
@@ -22,14 +22,14 @@ from tests.store.test_together import finish, keys, request, seen_of
 
 
 @pytest.fixture
-async def hf(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Holdfast]:
+async def hf(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fairhold]:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    async with Holdfast.open(sqlite_url, secret=SECRET, ticker=False) as hf:
+    async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 9}))
         yield hf
 
 
-async def looked_meanwhile(hf: Holdfast, patience_s: float) -> bool:
+async def looked_meanwhile(hf: Fairhold, patience_s: float) -> bool:
     """Whether somebody who looks is answered while SQLite is at work, which takes until then or so long."""
     at_work, may_go_on, went_on = threading.Event(), threading.Event(), threading.Event()
 
@@ -56,16 +56,16 @@ async def looked_meanwhile(hf: Holdfast, patience_s: float) -> bool:
     return meanwhile
 
 
-async def test_who_looks_is_answered_while_a_batch_is_written(hf: Holdfast) -> None:
+async def test_who_looks_is_answered_while_a_batch_is_written(hf: Fairhold) -> None:
     assert await looked_meanwhile(hf, PATIENCE_S)
 
 
-async def test_control_on_one_core_who_looks_waits(hf: Holdfast) -> None:
+async def test_control_on_one_core_who_looks_waits(hf: Fairhold) -> None:
     hf.store.is_beside = False
     assert not await looked_meanwhile(hf, 0.1)
 
 
-async def test_what_is_finished_waits_for_another_process(hf: Holdfast, sqlite_url: str) -> None:
+async def test_what_is_finished_waits_for_another_process(hf: Fairhold, sqlite_url: str) -> None:
     seen = await seen_of(hf)
     with file_locked_outside(sqlite_url):
         writing = asyncio.create_task(finish(hf, seen, Write("insert_requests", [request("one")])))
@@ -110,7 +110,7 @@ async def test_what_was_begun_to_be_prepared_is_prepared_the_next_time(sqlite_ur
     await store.close()
 
 
-async def test_nothing_is_asked_of_what_is_over(hf: Holdfast) -> None:
+async def test_nothing_is_asked_of_what_is_over(hf: Fairhold) -> None:
     """It would begin anew, and nobody would end it."""
     for to_finish in (True, False):
         tx = await hf.store.begin(to_finish=to_finish)

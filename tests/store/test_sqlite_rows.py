@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from holdfast.store.queries import load_migrations
-from holdfast.store.sqlite.bulk import QUERIES, inserting
+from fairhold.store.queries import load_migrations
+from fairhold.store.sqlite.bulk import QUERIES, inserting
 
 # Rows that every day writes by the thousand.
 HOT: Final = (

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import pytest
 
-from holdfast import Holdfast, granted
-from holdfast.config import make_store
-from holdfast.ids import booking_number, pool_number
-from holdfast.store.base import Seen, Write
-from holdfast.store.blocks import LATE, counting_newcomers
-from holdfast.store.rows import text
-from holdfast.store.sqlite.together import EXACTLY
-from holdfast.store.writer import Writer
+from fairhold import Fairhold, granted
+from fairhold.config import make_store
+from fairhold.ids import booking_number, pool_number
+from fairhold.store.base import Seen, Write
+from fairhold.store.blocks import LATE, counting_newcomers
+from fairhold.store.rows import text
+from fairhold.store.sqlite.together import EXACTLY
+from fairhold.store.writer import Writer
 from tests.database import SECRET, START, ask
 
 DIGEST: Final = bytes(range(32))
@@ -43,14 +43,14 @@ def database_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
-    async with Holdfast.open(database_url, secret=SECRET, ticker=False) as hf:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
+    async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("hall", preset="checkout", quotas={"main": 9}))
         granted(await hf.book("hall", "Olga"))
         yield hf
 
 
-async def seen_of(hf: Holdfast, pool: str = "hall", **more: Any) -> Seen:
+async def seen_of(hf: Fairhold, pool: str = "hall", **more: Any) -> Seen:
     """The pool's log as it ends now."""
     pool_id = pool_number(granted(await hf.pool(pool)).id)
     assert pool_id is not None
@@ -66,7 +66,7 @@ async def keys(url: str) -> set[str]:
     return {row[0] for row in await ask(url, "SELECT key FROM requests")}
 
 
-async def finish(hf: Holdfast, seen: Seen, *writes: Write) -> bool:
+async def finish(hf: Fairhold, seen: Seen, *writes: Write) -> bool:
     tx = await hf.store.begin(to_finish=True)
     try:
         return await tx.finish(hf.store.put_together(seen, writes))
@@ -89,14 +89,14 @@ async def test_there_must_be_a_core_to_write_beside_us(
         assert make_store(sqlite_url).is_beside is (cores > 1)
 
 
-async def test_every_value_arrives_as_it_is(hf: Holdfast, database_url: str) -> None:
+async def test_every_value_arrives_as_it_is(hf: Fairhold, database_url: str) -> None:
     rows = [request(key, f"refusal {text(key)}") for key in ODD]
     assert await finish(hf, await seen_of(hf), Write("insert_requests", rows))
     found = await ask(database_url, "SELECT org, key, digest, answer, created_at FROM requests")
     assert {(*row[:2], bytes(row[2]), *row[3:]) for row in found} == set(rows)
 
 
-async def test_each_hash_stands_in_its_own_row(hf: Holdfast, database_url: str) -> None:
+async def test_each_hash_stands_in_its_own_row(hf: Fairhold, database_url: str) -> None:
     seen = await seen_of(hf)
     (pool_id,) = seen.hashes
     rows = [
@@ -111,7 +111,7 @@ async def test_each_hash_stands_in_its_own_row(hf: Holdfast, database_url: str) 
     assert [(*row[:7], bytes(row[7]), bytes(row[8])) for row in found] == rows
 
 
-async def test_nothing_is_written_on_a_log_that_ends_otherwise(hf: Holdfast, database_url: str) -> None:
+async def test_nothing_is_written_on_a_log_that_ends_otherwise(hf: Fairhold, database_url: str) -> None:
     seen = await seen_of(hf)
     granted(await hf.book("hall", "Ann"))
     assert not await finish(hf, seen, Write("insert_requests", [request("late")]))
@@ -125,7 +125,7 @@ async def test_nothing_is_written_on_a_log_that_ends_otherwise(hf: Holdfast, dat
     [(["Olga"], 1), (["Wim"], 1), (["Ann"], 0), (["Olga", "Wim", "Ann"], 2), (["Gus", "Ann"], 0)],
 )
 async def test_nothing_is_written_if_somebody_has_another_number_of_bookings(
-    hf: Holdfast, database_url: str, parties: list[str], live: int
+    hf: Fairhold, database_url: str, parties: list[str], live: int
 ) -> None:
     """Olga holds a seat, Wim waits for one, Gus has given his back."""
     granted(await hf.create_pool("class", preset="class_waitlist", quotas={"main": 1}))
@@ -143,7 +143,7 @@ async def test_nothing_is_written_if_somebody_has_another_number_of_bookings(
     assert await keys(database_url) == {"right"}
 
 
-async def test_nothing_is_written_if_a_row_that_must_be_there_is_not(hf: Holdfast, database_url: str) -> None:
+async def test_nothing_is_written_if_a_row_that_must_be_there_is_not(hf: Fairhold, database_url: str) -> None:
     (olga,) = granted(await hf.bookings("hall"))
     named = booking_number(olga.id)
     assert named is not None
@@ -155,7 +155,7 @@ async def test_nothing_is_written_if_a_row_that_must_be_there_is_not(hf: Holdfas
     assert granted(await hf.booking(olga.id)).party.id == "Olga"
 
 
-async def test_a_row_that_may_not_be_takes_all_others_along(hf: Holdfast, database_url: str) -> None:
+async def test_a_row_that_may_not_be_takes_all_others_along(hf: Fairhold, database_url: str) -> None:
     rows = [request("one"), request("two"), request("one")]
     with pytest.raises(Exception, match=r"(?i)unique"):
         await finish(hf, await seen_of(hf), Write("insert_requests", rows))

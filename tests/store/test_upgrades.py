@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import Holdfast, Refusal, TestClock, granted
-from holdfast.accounts.passwords import Passwords
-from holdfast.accounts.sessions import Sessions, Started
-from holdfast.config import make_store
-from holdfast.hoarding import Source
-from holdfast.keys import Keys
-from holdfast.outbox import MessageSettings, Outbox
-from holdfast.store.queries import load_migrations
+from fairhold import Fairhold, Refusal, TestClock, granted
+from fairhold.accounts.passwords import Passwords
+from fairhold.accounts.sessions import Sessions, Started
+from fairhold.config import make_store
+from fairhold.hoarding import Source
+from fairhold.keys import Keys
+from fairhold.outbox import MessageSettings, Outbox
+from fairhold.store.queries import load_migrations
 from tests.cli.conftest import Cli
 from tests.database import START, ask, dialect_of, opened
 from tests.store.upgrades import ways_in
@@ -36,9 +36,9 @@ WAYS_IN_SINCE = 14
 
 DIE_IN_THE_MIDDLE = """
 import asyncio, os, signal, sys
-from holdfast.config import make_store
-from holdfast.store.postgres import store as postgres
-from holdfast.store.sqlite import store as sqlite
+from fairhold.config import make_store
+from fairhold.store.postgres import store as postgres
+from fairhold.store.sqlite import store as sqlite
 
 class Fatal(dict):
     left = 3
@@ -82,7 +82,7 @@ async def test_nothing_is_lost_and_people_go_on(empty_database_url: str, version
     url = empty_database_url
     told = await load(url, version)
     before = await every_row(url)
-    assert max(row["version"] for row in before["holdfast_schema"]) == version
+    assert max(row["version"] for row in before["fairhold_schema"]) == version
     assert {row["state"] for row in before["bookings"]} >= {
         "waiting",
         "offered",
@@ -105,7 +105,7 @@ async def test_nothing_is_lost_and_people_go_on(empty_database_url: str, version
     await assert_verified(url)
 
 
-async def _old_keys_are_answered_as_before(hf: Holdfast, told: dict[str, Any]) -> None:
+async def _old_keys_are_answered_as_before(hf: Fairhold, told: dict[str, Any]) -> None:
     for key, before in told["answers"].items():
         who, _, pool = key.split()
         party = {"id": who, "name": who, "contacts": {"email": f"{who.lower()}@example.org"}}
@@ -118,21 +118,21 @@ async def _old_keys_are_answered_as_before(hf: Holdfast, told: dict[str, Any]) -
         assert {name: now[name] for name in before} == before
 
 
-async def _old_links_work(hf: Holdfast, told: dict[str, Any]) -> None:
+async def _old_links_work(hf: Fairhold, told: dict[str, Any]) -> None:
     assert granted(await hf.claim(told["offer_token"])).id == told["offered_to"]
     assert granted(await hf.claim(told["offer_token"])).state == "confirmed"
     confirmed = granted(await hf.confirm(told["edit_token"]))
     assert (confirmed.id, confirmed.state) == (told["held"], "confirmed")
 
 
-async def _what_was_still_to_be_told_is_told(hf: Holdfast) -> None:
+async def _what_was_still_to_be_told_is_told(hf: Fairhold) -> None:
     post = Post()
     outbox = Outbox(hf, MessageSettings(), {"email": post, "webhook": post, "log": post})
     sent = await outbox.send_due()
     assert sent == len(set(post.ids)) > 0
 
 
-async def _who_was_known_is_known(hf: Holdfast, told: dict[str, Any], version: int) -> None:
+async def _who_was_known_is_known(hf: Fairhold, told: dict[str, Any], version: int) -> None:
     if version >= KEYS_SINCE:
         access = await Keys(hf.store, hf.clock, hf.secret).find(told["key"])
         assert access is not None
@@ -208,6 +208,6 @@ def but_for_answers(tables: Tables) -> Tables:
 def test_a_database_of_a_later_version_is_refused_in_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
     cli = Cli(sqlite_url)
     cli("migrate")
-    asyncio.run(ask(sqlite_url, "INSERT INTO holdfast_schema (version, applied_at) VALUES (99, 0)"))
+    asyncio.run(ask(sqlite_url, "INSERT INTO fairhold_schema (version, applied_at) VALUES (99, 0)"))
     for command in ("migrate", "verify"):
-        assert f"the database has schema 99; this Holdfast knows up to {KNOWN[-1]}" in cli(command, code=3)
+        assert f"the database has schema 99; this Fairhold knows up to {KNOWN[-1]}" in cli(command, code=3)

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast import Holdfast, Party, Price, Refusal, Wants, granted
+from fairhold import Fairhold, Party, Price, Refusal, Wants, granted
 from tests.database import dump, opened
 
 TEXTS = {
@@ -27,14 +27,14 @@ NOT_TEXTS = {"nul": "An\x00n", "lone surrogate": "An\ud800n", "too long": "x" * 
 
 
 @pytest.fixture
-async def hf(database_url: str) -> AsyncIterator[Holdfast]:
+async def hf(database_url: str) -> AsyncIterator[Fairhold]:
     async with opened(database_url) as hf:
         granted(await hf.create_pool("chair", preset="class_waitlist", quotas={"main": 1}))
         yield hf
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-async def test_text_is_kept_as_it_is(hf: Holdfast, text: str) -> None:
+async def test_text_is_kept_as_it_is(hf: Fairhold, text: str) -> None:
     party = Party(text, text, {"note": text}, (text,), {"said": text, text[:20]: [text, {"deep": None}]})
     made = granted(await hf.book("chair", party, idempotency_key=text[:255]))
     assert made.party == party
@@ -47,7 +47,7 @@ async def test_text_is_kept_as_it_is(hf: Holdfast, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-async def test_pools_and_units_keep_their_texts_too(hf: Holdfast, text: str) -> None:
+async def test_pools_and_units_keep_their_texts_too(hf: Fairhold, text: str) -> None:
     short, units = text[:100], [{"label": text[:100], "attributes": {"view": text}}]
     made = granted(
         await hf.create_pool(
@@ -65,7 +65,7 @@ async def test_pools_and_units_keep_their_texts_too(hf: Holdfast, text: str) -> 
 
 @pytest.mark.parametrize("text", NOT_TEXTS.values(), ids=NOT_TEXTS)
 async def test_what_no_database_can_keep_is_refused_by_its_field(
-    hf: Holdfast, database_url: str, text: Any
+    hf: Fairhold, database_url: str, text: Any
 ) -> None:
     before = await dump(database_url)
     by_field = {
@@ -90,7 +90,7 @@ async def test_what_no_database_can_keep_is_refused_by_its_field(
 
 
 @pytest.mark.parametrize("name", ["An\x00n", "An\ud800n", "", "nobody", "b" * 22, "." * 60, "a.b", "é.ü"])
-async def test_a_name_of_nothing_is_simply_unknown(hf: Holdfast, name: str) -> None:
+async def test_a_name_of_nothing_is_simply_unknown(hf: Fairhold, name: str) -> None:
     for answer in (
         await hf.pool(name),
         await hf.booking(name),
@@ -106,7 +106,7 @@ async def test_a_name_of_nothing_is_simply_unknown(hf: Holdfast, name: str) -> N
 
 
 @pytest.mark.parametrize("quantity", [0, -1, 1.5, "2", True, 2**31, 2**63, float("nan"), None, [1]])
-async def test_a_quantity_is_a_whole_number_of_seats(hf: Holdfast, database_url: str, quantity: Any) -> None:
+async def test_a_quantity_is_a_whole_number_of_seats(hf: Fairhold, database_url: str, quantity: Any) -> None:
     """What is no whole number is refused."""
     held = granted(await hf.book("chair", "olga"))
     waiting = granted(await hf.book("chair", "ann", 2))
@@ -124,7 +124,7 @@ async def test_a_quantity_is_a_whole_number_of_seats(hf: Holdfast, database_url:
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, "2", True, 2**31, 2**63, float("nan"), [1]])
-async def test_a_size_is_a_whole_number_too(hf: Holdfast, database_url: str, size: Any) -> None:
+async def test_a_size_is_a_whole_number_too(hf: Fairhold, database_url: str, size: Any) -> None:
     before = await dump(database_url)
     asked = [
         hf.create_pool("other", quotas=[{"key": "main", "size": size}]),
@@ -163,7 +163,7 @@ def nested(depth: int) -> Any:
         list(range(2000)),
     ],
 )
-async def test_attributes_are_plain_data(hf: Holdfast, database_url: str, value: Any) -> None:
+async def test_attributes_are_plain_data(hf: Fairhold, database_url: str, value: Any) -> None:
     """What cannot be kept is refused."""
     before = await dump(database_url)
     answer = await hf.book("chair", {"id": "ann", "attributes": {"a": value}})
@@ -173,7 +173,7 @@ async def test_attributes_are_plain_data(hf: Holdfast, database_url: str, value:
     assert await dump(database_url) == before
 
 
-async def test_numbers_keep_their_bounds_and_their_kind(hf: Holdfast) -> None:
+async def test_numbers_keep_their_bounds_and_their_kind(hf: Fairhold) -> None:
     attributes = {
         "least": -(2**53) + 1,
         "most": 2**53 - 1,
@@ -190,7 +190,7 @@ async def test_numbers_keep_their_bounds_and_their_kind(hf: Holdfast) -> None:
     assert priced.price == Price(10**12, "EUR")
 
 
-async def test_an_instant_needs_a_time_zone_and_keeps_its_millisecond(hf: Holdfast) -> None:
+async def test_an_instant_needs_a_time_zone_and_keeps_its_millisecond(hf: Fairhold) -> None:
     for wrong in ("2027-01-01T10:00", "tomorrow", 7, datetime(2027, 1, 1)):  # noqa: DTZ001
         answer = await hf.change_pool("chair", starts_at=wrong)
         assert isinstance(answer, Refusal)
@@ -200,7 +200,7 @@ async def test_an_instant_needs_a_time_zone_and_keeps_its_millisecond(hf: Holdfa
     assert granted(await hf.pool("chair")).starts_at == at
 
 
-async def test_wants_are_checked_however_they_are_given(hf: Holdfast, database_url: str) -> None:
+async def test_wants_are_checked_however_they_are_given(hf: Fairhold, database_url: str) -> None:
     granted(await hf.create_pool("seats", preset="last_minute", quotas={"main": ["a"]}))
     before = await dump(database_url)
     for wants in (
@@ -218,7 +218,7 @@ async def test_wants_are_checked_however_they_are_given(hf: Holdfast, database_u
     assert await dump(database_url) == before
 
 
-async def test_who_asks_what_cannot_be_asked_leaves_nothing_behind(hf: Holdfast) -> None:
+async def test_who_asks_what_cannot_be_asked_leaves_nothing_behind(hf: Fairhold) -> None:
     """The next who gets the same connection reads as of one moment of their own."""
     with pytest.raises((asyncpg.DataError, UnicodeEncodeError)):
         await hf.store.reader().rows("pools_of_org", "\ud800")

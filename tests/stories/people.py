@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from holdfast import Holdfast
-from holdfast.overview import Needs
+from fairhold import Fairhold
+from fairhold.overview import Needs
 from tests.http.server import Client
 from tests.notifiers.servers import Receiver, receiver
 from tests.own_thread import run_in_own_thread
@@ -62,7 +62,7 @@ def needs_of(url: str) -> Needs:
     """Return what needs staff, as the console shows it."""
 
     async def look() -> Needs:
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             return await hf.needs()
 
     return run_in_own_thread(look)

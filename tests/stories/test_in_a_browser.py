@@ -16,7 +16,7 @@ from tests.stories.people import DAY_S, carried, full_pool
 
 PRICE = {"amount": 2500, "currency": "EUR"}
 # Nothing can send, and the address is not that of a developer's own machine.
-SETTINGS = {"holdfast_base_url": "https://seats.example.org", "holdfast_webhooks_to_private": "yes"}
+SETTINGS = {"fairhold_base_url": "https://seats.example.org", "fairhold_webhooks_to_private": "yes"}
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def mail() -> Iterator[MailServer]:
 @pytest.fixture
 def writing(database_url: str, mail: MailServer) -> Iterator[Server]:
     """A service with a mail server, which may be down."""
-    settings = {"holdfast_smtp_url": mail.url, "holdfast_mail_from": "Seats <seats@example.org>"}
+    settings = {"fairhold_smtp_url": mail.url, "fairhold_mail_from": "Seats <seats@example.org>"}
     with serving(database_url, "--test-clock", **settings) as running:
         yield running
 
@@ -36,7 +36,7 @@ def asked(server: Server) -> tuple[Client, Visitor]:
 
 
 def of_kind(mail: MailServer, kind: str) -> int:
-    return sum(letter["X-Holdfast-Kind"] == kind for letter in mail.to(CYD))
+    return sum(letter["X-Fairhold-Kind"] == kind for letter in mail.to(CYD))
 
 
 @pytest.mark.guarantee(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, granted, tokens
+from fairhold import Fairhold, granted, tokens
 from tests.http.server import Client, Server, serving
 from tests.pages.visitor import Visitor, plain
 from tests.patience import wait_until
@@ -29,12 +29,12 @@ from tests.stories.people import (
 
 SECRET = "a secret of the stories"
 SETTINGS = {
-    "holdfast_base_url": "https://seats.example.org",
-    "holdfast_secret": SECRET,
-    "holdfast_webhooks_to_private": "yes",
+    "fairhold_base_url": "https://seats.example.org",
+    "fairhold_secret": SECRET,
+    "fairhold_webhooks_to_private": "yes",
 }
 NOT_READY = "You cannot sign up here yet"
-NOT_SET = "no mail server is set up: HOLDFAST_SMTP_URL"
+NOT_SET = "no mail server is set up: FAIRHOLD_SMTP_URL"
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_whom_staff_tell_themselves_has_the_usual_time(
 
 def by_library(url: str, pool: str) -> None:
     async def book() -> None:
-        async with Holdfast.open(url, ticker=False) as hf:
+        async with Fairhold.open(url, ticker=False) as hf:
             granted(await hf.book(pool, "ann"))
 
     asyncio.run(book())

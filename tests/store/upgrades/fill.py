@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from holdfast import Holdfast, TestClock, granted, ids, tokens
-from holdfast.core.refusals import Refusal
+from fairhold import Fairhold, TestClock, granted, ids, tokens
+from fairhold.core.refusals import Refusal
 
 START = 1_800_000_000_000
 SECRET = "a secret of the tests"
@@ -27,10 +27,10 @@ async def fill(url: str) -> dict[str, Any]:
     """What was told: tokens, keys, and the answer under each idempotency key."""
     told: dict[str, Any] = {"answers": {}}
     # No address here is asked for by anybody.
-    os.environ["HOLDFAST_WEBHOOKS_TO_PRIVATE"] = "yes"
+    os.environ["FAIRHOLD_WEBHOOKS_TO_PRIVATE"] = "yes"
     numbers = itertools.count(2**40)
     ids.new_pool_id = lambda: next(numbers)
-    async with Holdfast.open(url, clock=TestClock(START), secret=SECRET) as hf:
+    async with Fairhold.open(url, clock=TestClock(START), secret=SECRET) as hf:
         await _receivers(hf)
         await _pools(hf)
         await _people(hf, told)
@@ -40,7 +40,7 @@ async def fill(url: str) -> dict[str, Any]:
     return told
 
 
-async def _pools(hf: Holdfast) -> None:
+async def _pools(hf: Fairhold) -> None:
     wanted: dict[str, dict[str, Any]] = {
         "flight": {"preset": "checkout", "quotas": [{"key": "seat", "units": ["1A", "1B", "1C", "2A"]}]},
         "party": {"preset": "event_signup", "quotas": {"a": 1}, "open_size": 1},
@@ -57,7 +57,7 @@ async def _pools(hf: Holdfast) -> None:
         granted(await hf.create_pool(key, **pool))
 
 
-async def _people(hf: Holdfast, told: dict[str, Any]) -> None:
+async def _people(hf: Fairhold, told: dict[str, Any]) -> None:
     """Bookings that come to every state there is."""
     ann = await _book(hf, told, "flight", "Ann", units=["1A"])
     granted(await hf.confirm(ann, idempotency_key="Ann confirms"))
@@ -80,14 +80,14 @@ async def _people(hf: Holdfast, told: dict[str, Any]) -> None:
     await hf.advance(seconds=700)
 
 
-async def _second_round(hf: Holdfast) -> None:
+async def _second_round(hf: Fairhold) -> None:
     """In one of two quotas everyone in line was asked, and is asked again."""
     olga, _ = [granted(await hf.book("choir", who, quota="a")) for who in ("Olga", "Bea")]
     granted(await hf.cancel(olga.id))
     granted(await hf.decline((await _offered(hf, "choir")).id))
 
 
-async def _more_people(hf: Holdfast, told: dict[str, Any]) -> None:
+async def _more_people(hf: Fairhold, told: dict[str, Any]) -> None:
     """Last of all, so that there are holds and an offer to be answered by who comes later."""
     granted(await hf.cancel((await hf.bookings("yoga"))[0].id))
     offer = await _offered(hf, "yoga")
@@ -110,7 +110,7 @@ async def _more_people(hf: Holdfast, told: dict[str, Any]) -> None:
     told["now"] = hf.clock.now()
 
 
-async def _book(hf: Holdfast, told: dict[str, Any], pool: str, who: str, **more: Any) -> str:
+async def _book(hf: Fairhold, told: dict[str, Any], pool: str, who: str, **more: Any) -> str:
     key = f"{who} books {pool}"
     party = _party(who, more.pop("tags", []))
     made = granted(await hf.book(pool, party, idempotency_key=key, **more))
@@ -123,7 +123,7 @@ def _party(who: str, tags: list[str]) -> dict[str, Any]:
     return {"id": who, "name": who, "contacts": {"email": f"{who.lower()}@example.org"}, "tags": tags}
 
 
-async def _offered(hf: Holdfast, pool: str) -> Any:
+async def _offered(hf: Fairhold, pool: str) -> Any:
     found = [it for it in await hf.bookings(pool) if it.state == "offered"]
     return granted(await hf.booking(found[0].id))
 
@@ -133,7 +133,7 @@ async def _offered(hf: Holdfast, pool: str) -> Any:
 
 async def _receivers(hf: Any) -> None:
     if hasattr(hf, "set_template"):
-        granted(await hf.add_webhook("https://192.0.2.1/holdfast"))
+        granted(await hf.add_webhook("https://192.0.2.1/fairhold"))
         granted(await hf.add_staff_contact("email", "desk@example.org"))
         granted(await hf.set_template("offer", "en", "subject", "A seat for you"))
     if hasattr(hf, "allow_origin"):
@@ -145,7 +145,7 @@ async def _receivers(hf: Any) -> None:
 async def _from_somewhere(hf: Any, told: dict[str, Any]) -> None:
     """A hold by a public key, whose address is counted."""
     try:
-        source = importlib.import_module("holdfast.hoarding").Source("somewhere", 1, 1)
+        source = importlib.import_module("fairhold.hoarding").Source("somewhere", 1, 1)
     except ImportError:
         return
     granted(await hf.book("flight", _party("Hal", []), units=["2A"], source=source))
@@ -156,8 +156,8 @@ async def _letters(hf: Any) -> None:
     """What is due is sent, some of it in vain; the rest is left for later."""
     if not hasattr(hf, "set_template"):
         return
-    outbox = importlib.import_module("holdfast.outbox")
-    base = importlib.import_module("holdfast.notifiers.base")
+    outbox = importlib.import_module("fairhold.outbox")
+    base = importlib.import_module("fairhold.notifiers.base")
 
     class Post:
         async def send(self, message: Any) -> None:
@@ -174,18 +174,18 @@ async def _letters(hf: Any) -> None:
 
 async def _accounts(hf: Any, told: dict[str, Any]) -> None:
     try:
-        keys = importlib.import_module("holdfast.keys")
+        keys = importlib.import_module("fairhold.keys")
     except ImportError:
         return
     told["key"] = granted(
         await keys.Keys(hf.store, hf.clock, hf.secret).create("default", "staff", "desk")
     ).secret
     try:
-        members = importlib.import_module("holdfast.accounts.members")
+        members = importlib.import_module("fairhold.accounts.members")
     except ImportError:
         return
-    sessions = importlib.import_module("holdfast.accounts.sessions")
-    passwords = importlib.import_module("holdfast.accounts.passwords")
+    sessions = importlib.import_module("fairhold.accounts.sessions")
+    passwords = importlib.import_module("fairhold.accounts.passwords")
     olga = granted(
         await members.Members(hf.store, hf.clock, hf.secret).add(
             "default", "olga@example.org", "Olga", "admin"

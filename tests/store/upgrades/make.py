@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from holdfast.store.queries import load_migrations
+from fairhold.store.queries import load_migrations
 from testbed.postgres import TemporaryPostgres, find_binaries, fresh_database
 
 HERE = Path(__file__).parent

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from holdfast import Holdfast, granted
-from holdfast.accounts.challenges import Challenges
-from holdfast.accounts.identities import Identities
-from holdfast.accounts.oidc import Claimed, OidcSettings
-from holdfast.accounts.passkeys import Passkeys, Site, passkeys_of
-from holdfast.accounts.sessions import Sessions, Started
-from holdfast.http.attempts import Attempts
-from holdfast.http.problems import Problem
-from holdfast.store.base import writing
+from fairhold import Fairhold, granted
+from fairhold.accounts.challenges import Challenges
+from fairhold.accounts.identities import Identities
+from fairhold.accounts.oidc import Claimed, OidcSettings
+from fairhold.accounts.passkeys import Passkeys, Site, passkeys_of
+from fairhold.accounts.sessions import Sessions, Started
+from fairhold.http.attempts import Attempts
+from fairhold.http.problems import Problem
+from fairhold.store.base import writing
 from tests.accounts.device import Device
 
 SITE = Site("localhost", "http://localhost")
@@ -33,7 +33,7 @@ def device(owner: str = "") -> Device:
     return Device(count=None, name=b"a passkey of the tests..", owner=owner.encode(), key=key)
 
 
-async def fill(hf: Holdfast, started: Started, sessions: Sessions, told: dict[str, Any]) -> None:
+async def fill(hf: Fairhold, started: Started, sessions: Sessions, told: dict[str, Any]) -> None:
     """A passkey, an identity, a challenge that nobody has answered, tries that failed, and a kept secret."""
     passkeys = Passkeys(hf.store, hf.clock, sessions, SITE)
     asked = granted(await passkeys.ask_to_add(started.session))
@@ -49,7 +49,7 @@ async def fill(hf: Holdfast, started: Started, sessions: Sessions, told: dict[st
         await tx.commit()
 
 
-async def check(hf: Holdfast, sessions: Sessions, told: dict[str, Any]) -> None:
+async def check(hf: Fairhold, sessions: Sessions, told: dict[str, Any]) -> None:
     """Who had a way in has it, what was asked once can be answered once, and nothing was forgiven."""
     passkeys = Passkeys(hf.store, hf.clock, sessions, SITE)
     (known,) = await passkeys_of(hf.store, told["member"])
@@ -72,7 +72,7 @@ def _claimed(email: str) -> Claimed:
     return Claimed(ISSUER, "4711", email, "")
 
 
-def _try(hf: Holdfast) -> Any:
+def _try(hf: Fairhold) -> Any:
     return Attempts(hf.store, hf.secret).attempt(("default", EMAIL), SOMEWHERE, hf.clock.now())
 
 

@@ -1,0 +1,119 @@
+"""Many rows at once: statements that take one array for each column.
+
+An array goes to PostgreSQL as one text, its literal: asyncpg looks at every element of a list to find out
+whether that is a list too, which costs more than all the rest. Texts of JSON are long and full of quotes, but
+no control character is in them: so one of those stands between them, and nothing is quoted (`json[]`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+from fairhold.store.base import Row, Seen, Write
+from fairhold.store.queries import load_parts, load_queries
+
+_SEPARATOR: Final = "\x1e"
+_NULL: Final = "\x1d"
+
+
+def _with_literals(query: str) -> str:
+    query = re.sub(r"\$(\d+)::json\[\]", r"string_to_array($\1::text, E'\\x1e', E'\\x1d')", query)
+    return re.sub(r"\$(\d+)::(\w+)\[\]", r"($\1::text)::\2[]", query)
+
+
+def _unnesting_literals(query: str) -> str:
+    return re.sub(r"unnest\([^)]*\)", lambda found: _with_literals(found[0]), query)
+
+
+_WRITTEN: Final = load_queries("postgres")
+QUERIES: Final = {name: _unnesting_literals(query) for name, query in _WRITTEN.items()}
+_JSON: Final = {
+    name: {int(number) - 1 for number in re.findall(r"\$(\d+)::json\[\]", query)}
+    for name, query in _WRITTEN.items()
+}
+_PARTS: Final = {name: _with_literals(part) for name, part in load_parts("postgres").items()}
+
+
+def columns(name: str, rows: Sequence[Row]) -> list[str]:
+    """Rows as the named query takes them: an array for each column."""
+    json = _JSON[name]
+    columns = zip(*rows, strict=True)
+    return [joined(column) if at in json else literal(column) for at, column in enumerate(columns)]
+
+
+def joined(values: Sequence[str | None]) -> str:
+    """Texts of JSON, one after the other."""
+    return _SEPARATOR.join([_NULL if value is None else value for value in values])
+
+
+def literal(values: Sequence[Any]) -> str:
+    """An array in PostgreSQL's own words. What is the same in all rows, as much is, is said but once here."""
+    first = values[0]
+    if values.count(first) == len(values) and type(first) is not bool:
+        return "{" + ",".join([_element(first)] * len(values)) + "}"
+    if type(first) is int and None not in values:
+        return "{" + ",".join(map(str, values)) + "}"
+    if type(first) is bytes and None not in values:
+        return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
+    if type(first) is str and None not in values:
+        joined = _SEPARATOR.join(values)
+        if joined.count(_SEPARATOR) == len(values) - 1:
+            return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'
+    return "{" + ",".join([_element(value) for value in values]) + "}"
+
+
+def _element(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f'"\\\\x{value.hex()}"'
+    return f'"{_escaped(value)}"' if isinstance(value, str) else str(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+@cache
+def together(names: tuple[tuple[str, bool], ...], *, parties: bool) -> str:
+    """One statement for several: each named, and whether it must change as many rows as it was given.
+
+    It checks first that all is as it was seen. Dividing by zero undoes everything.
+    """
+    parts, counts = [], []
+    # The first two values are the pools and their hashes, the third is how many pools there are.
+    taken = 3
+    named = [("live_of_parties", True)] if parties else []
+    for name, exact in [*named, *names]:
+        query = QUERIES[name]
+        asked = max(int(number) for number in re.findall(r"\$(\d+)", query))
+        part = "together_read" if query.startswith("SELECT") else "together_part"
+        parts.append(_PARTS[part].format(name=name, query=_shifted(query, taken)))
+        taken += asked
+        counted = "count" if name == "live_of_parties" else "count(*)"
+        if exact:
+            taken += 1
+            counts.append(_PARTS["together_exact"].format(name=name, counted=counted, wanted=taken))
+        else:
+            counts.append(_PARTS["together_count"].format(name=name))
+    return _PARTS["together"].format(parts=", ".join(parts), counts=", ".join(counts))
+
+
+def _shifted(query: str, by: int) -> str:
+    return re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + by}", query)
+
+
+def values_together(seen: Seen, writes: Sequence[Write]) -> list[Any]:
+    """What the statement of `together` takes."""
+    hashes = seen.hashes
+    values: list[Any] = [literal(list(hashes)), literal(list(hashes.values())), len(hashes)]
+    if seen.parties:
+        values += [*columns("live_of_parties", seen.parties), seen.live]
+    for write in writes:
+        values += columns(write.name, write.rows)
+        if write.exact:
+            values.append(len(write.rows))
+    return values

@@ -1,0 +1,357 @@
+"""SQLite: WAL, synchronous=FULL, one writer.
+
+Reads use a connection of their own: the writer's sees uncommitted rows. What runs in which thread is said in
+`transaction`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Final
+
+from fairhold.errors import Closing, SchemaUnknown, SettingsWrong, Unavailable
+from fairhold.store.base import News, Seen, Together, Write
+from fairhold.store.queries import load_migrations
+from fairhold.store.sqlite.bulk import QUERIES
+from fairhold.store.sqlite.scribe import Scribe
+from fairhold.store.sqlite.together import preparations, together
+from fairhold.store.sqlite.transaction import (
+    BUSY_S,
+    LinedUp,
+    SqliteReader,
+    SqliteSnapshot,
+    SqliteTransaction,
+    patiently,
+)
+
+log = logging.getLogger("fairhold")
+
+_MIGRATING_S: Final = 600.0  # whole tables may be written anew
+_LOOK_S: Final = 0.2
+# To connect takes a thousand times as long as to look.
+_SNAPSHOTS_KEPT: Final = 4
+# Each connection keeps pages of its own until it has so many KiB of them, on top of what the system keeps.
+_WRITER_CACHE: Final = 16_384
+_READER_CACHE: Final = 4_096
+
+
+class SqliteStore:
+    dialect = "sqlite"
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.is_beside = _cores() > 1
+        self.scribe = Scribe()
+        self.writer_free = asyncio.Lock()
+        # How many wait for it, the transaction that has it, and what was lined up behind that.
+        self._wanted = 0
+        self._has_writer: SqliteTransaction | None = None
+        self._lined_up: LinedUp | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._snapshots: list[sqlite3.Connection] = []
+        self._woken: list[Callable[[], None]] = []
+        self._looking: asyncio.Task[None] | None = None
+        self._prepared = False
+        self._closed = False
+
+    async def open(self) -> None:
+        self._look_first()
+        self._writer = await self._first_connect()
+        # Waiting for another process inside SQLite would stop the event loop.
+        self._writer.execute("PRAGMA busy_timeout = 0")
+        self._reader = self._connect_to_read()
+        try:
+            # It must be there before it is given anything: what a thread that cannot start was given would
+            # be done by the next one, after it was said to have failed.
+            self.scribe.start()
+        except RuntimeError as error:
+            raise Unavailable(f"SQLite: {error}") from error
+
+    def _look_first(self) -> None:
+        """Refuse somebody else's file before the switch to WAL, which would change it."""
+        try:
+            with closing(sqlite3.connect(self._path, timeout=BUSY_S)) as connection:
+                version_of(connection)
+        except sqlite3.Error as error:
+            raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
+
+    async def _first_connect(self) -> sqlite3.Connection:
+        """Connect, again if need be: of processes that start at once, one switches a new file to WAL."""
+        waited = 0.0
+        while True:
+            try:
+                return self._connect()
+            except Unavailable as error:
+                if "locked" not in str(error) or waited >= BUSY_S:
+                    raise
+            await asyncio.sleep(0.01)
+            waited += 0.01
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = None
+        try:
+            connection = sqlite3.connect(
+                self._path,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+                timeout=BUSY_S,
+            )
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(QUERIES["durable_commits"])
+            connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE}")
+            # A page that is hot is copied once for each checkpoint: fewer of them save work, and 16 MB of
+            # log are still copied in a few hundredths of a second.
+            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # What is forgotten about somebody shall not be found in the file.
+            connection.execute("PRAGMA secure_delete = ON")
+        except sqlite3.Error as error:
+            if connection is not None:
+                connection.close()
+            raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        connection = self._connect()
+        connection.execute(f"PRAGMA cache_size = -{_READER_CACHE}")
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        self.scribe.close()
+        for connection in (*self._snapshots, self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+
+    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> SqliteTransaction:
+        assert self._writer is not None
+        await self._take_writer(to_finish=to_finish)
+        lined_up = None
+        try:
+            if to_finish:
+                lined_up, self._lined_up = self._lined_up, None
+            if self._closed and lined_up is None:
+                raise Closing("Fairhold is closed")
+            if to_finish and self.is_beside:
+                self._prepare(self._writer)
+        except BaseException:
+            self.writer_free.release()
+            raise
+        tx = self._has_writer = SqliteTransaction(self._writer, self.scribe, self._give_back, lined_up)
+        if not to_finish:
+            try:
+                await tx.begin()
+            except BaseException:
+                await tx.rollback()
+                raise
+        return tx
+
+    async def _take_writer(self, *, to_finish: bool = False) -> None:
+        """Wait for the writer; unless to finish it, also until the scribe is done with what was lined up."""
+        self._wanted += 1
+        try:
+            await self.writer_free.acquire()
+        finally:
+            self._wanted -= 1
+        if self._lined_up is not None and not to_finish:
+            try:
+                await asyncio.wait([self._lined_up.sheet.done])
+            except BaseException:
+                self.writer_free.release()
+                raise
+
+    def _give_back(self) -> None:
+        self._has_writer = None
+        if self._lined_up is not None and not self._lined_up.has_begun:
+            # It stands on something that never came to be.
+            self._lined_up = None
+        self.writer_free.release()
+
+    def line_up(self, whole: Together, behind: Together) -> None:
+        # Whoever waits for the writer has it next: those in the lane could go on for ever.
+        if whole.statement and self._has_writer is not None and not self._wanted:
+            self._lined_up = self._has_writer.line_up(whole, behind)
+
+    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
+        # Without a core for the thread, statements on this one are quicker.
+        if not writes or not self.is_beside:
+            return Together(seen, writes)
+        return Together(seen, writes, *together(seen, writes))
+
+    def _prepare(self, writer: sqlite3.Connection) -> None:
+        """Make what writes together: once, and not before there are tables to write to."""
+        if not self._prepared:
+            try:
+                for statement in preparations():
+                    writer.execute(statement)
+            except sqlite3.OperationalError as error:
+                raise Unavailable(f"SQLite: {error}") from error
+            self._prepared = True
+
+    async def wipe(self) -> None:
+        """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
+        waited = 0.0
+        while waited < BUSY_S:
+            await self._take_writer()
+            try:
+                if await self._emptied():
+                    return
+            finally:
+                self._give_back()
+            # Somebody is still reading what was there before.
+            await asyncio.sleep(0.02)
+            waited += 0.02
+        log.warning("what was forgotten stays in SQLite's log until the database is closed")
+
+    async def _emptied(self) -> bool:
+        assert self._writer is not None
+        writer = self._writer
+        sheet = self.scribe.hand_over(lambda: writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+        try:
+            found = await sheet.done
+        except sqlite3.Error as error:
+            # It is forgotten all the same, and the next time it may be possible.
+            log.warning("SQLite's log could not be emptied: %s", error)
+            return True
+        finally:
+            # The caller may go away, the disk goes on: nobody may begin before it is done.
+            sheet.wait()
+        return not found[0]
+
+    def scout(self) -> SqliteReader:
+        return self.reader()
+
+    def reader(self) -> SqliteReader:
+        if self._closed:
+            raise Closing("Fairhold is closed")
+        assert self._reader is not None
+        return SqliteReader(self._reader)
+
+    @asynccontextmanager
+    async def snapshot(self, *, long: bool = False) -> AsyncIterator[SqliteSnapshot]:
+        if self._closed:
+            raise Closing("Fairhold is closed")
+        connection, again = self._snapshots.pop() if self._snapshots else self._connect_to_read(), False
+        try:
+            connection.execute("BEGIN")
+            snapshot = SqliteSnapshot(connection)
+            yield snapshot
+            connection.execute("ROLLBACK")
+            # A query that was not read to its end would go on seeing what it saw; a long look fills memory.
+            again = not (long or snapshot.streamed or self._closed)
+        finally:
+            if again and len(self._snapshots) < _SNAPSHOTS_KEPT:
+                self._snapshots.append(connection)
+            else:
+                connection.close()
+
+    async def pending(self) -> list[str]:
+        assert self._reader is not None
+        done = version_of(self._reader)
+        known = load_migrations(self.dialect)
+        if done > known[-1][0]:
+            raise SchemaUnknown(f"the database has schema {done}; this Fairhold knows up to {known[-1][0]}")
+        return [name for number, name, _ in known if number > done]
+
+    async def migrate(self, now: int) -> list[str]:
+        assert self._writer is not None
+        if not await self.pending():
+            return []
+        assert not self._prepared, "tables that a trigger writes to cannot be changed"
+        applied = []
+        # Several processes may start at once: one migrates, the others wait and find it done. It is all one
+        # transaction, so that whoever is killed in the middle leaves what was there.
+        await patiently(self._begin_to_migrate, _MIGRATING_S)
+        try:
+            done = version_of(self._writer)
+            for number, name, migration in load_migrations(self.dialect):
+                if number > done:
+                    for statement in _statements(migration):
+                        self._writer.execute(statement)
+                    self._writer.execute(QUERIES["insert_schema"], (number, now))
+                    applied.append(name)
+            self._writer.execute("COMMIT")
+        except sqlite3.OperationalError as error:  # a full disk, most likely
+            raise Unavailable(f"SQLite: {error}") from error
+        finally:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        return applied
+
+    async def _begin_to_migrate(self) -> None:
+        assert self._writer is not None
+        self._writer.execute("BEGIN IMMEDIATE")
+
+    async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
+        """SQLite tells no other process of a change, so we look, often and cheaply, whether there was one."""
+        self._woken.append(woken)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        assert self._reader is not None
+        seen = None
+        while True:
+            try:
+                version = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.Error as error:
+                log.warning("SQLite: whether another process has changed something cannot be seen: %s", error)
+                version = None
+            if seen is not None and version != seen:
+                for woken in self._woken:
+                    woken()
+            seen = version
+            await asyncio.sleep(_LOOK_S)
+
+
+def _statements(text: str) -> list[str]:
+    """The statements of a migration; SQLite itself says where one is complete."""
+    found, current = [], ""
+    for line in text.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            found.append(current)
+            current = ""
+    return found
+
+
+def _cores() -> int:
+    """How many cores we may use."""
+    may_use = getattr(os, "sched_getaffinity", None)
+    return len(may_use(0)) if may_use is not None else os.cpu_count() or 1
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Which schema a database has; none if it is empty. Raises SchemaUnknown if it is somebody else's."""
+    tables = {row[0] for row in connection.execute(QUERIES["tables"])}
+    if "fairhold_schema" not in tables:
+        if tables:
+            raise SchemaUnknown("the database has tables, but not Fairhold's")
+        return 0
+    return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
+
+
+def path_of(url: str) -> str:
+    """The file of a `sqlite:///file.db` address. Raises SettingsWrong."""
+    name = url.removeprefix("sqlite:///")
+    path = str(Path(name))
+    if not name or path == ":memory:" or path.startswith("file:"):
+        raise SettingsWrong(
+            "SQLite needs a file here, for it is opened more than once: sqlite:///file.db, or for a test "
+            "a file in a temporary folder, such as sqlite:////tmp/test.db"
+        )
+    if "?" in name:
+        raise SettingsWrong("an address of SQLite has no options behind a ?: sqlite:///file.db")
+    return path
