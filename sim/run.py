@@ -29,8 +29,8 @@ from sim.node import Node
 from sim.pools import START, make_pools
 from sim.records import Carried, Entry
 
-LOG = "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM log ORDER BY pool_id, seq"
-NUMBERS = "SELECT pool_id, number, reference FROM bookings"
+LOG = "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM fairhold_log ORDER BY pool_id, seq"
+NUMBERS = "SELECT pool_id, number, reference FROM fairhold_bookings"
 
 
 @dataclass(slots=True)

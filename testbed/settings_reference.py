@@ -31,7 +31,7 @@ CLOSING: Final = """Where traces go is said by OpenTelemetry's own variables: se
 """
 # The headings, and the names that belong there; `rate_` are all that begin so.
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "The database": ("database", "secret"),
+    "The database": ("database", "schema", "secret"),
     "Where it listens": ("host", "port", "share_port", "base_url", "proxies", "origins"),
     "What it does": ("pages", "log_level", "graceful_stop_s", "test_clock"),
     "Limits": ("rate_", "burst_", "holds_", "commands_", "streams_", "page_streams_", "stream_"),
@@ -64,7 +64,11 @@ def settings_reference() -> str:
 def meanings() -> dict[str, str]:
     """What each setting means, by its name."""
     told = dict(_sentences(ast.parse(inspect.getsource(config)).body))
-    found = {"database": told["DATABASE_VARIABLE"], "secret": told["SECRET_VARIABLE"]}
+    found = {
+        "database": told["DATABASE_VARIABLE"],
+        "schema": told["SCHEMA_VARIABLE"],
+        "secret": told["SECRET_VARIABLE"],
+    }
     for module, kind in ((http_settings, Settings), (outbox_settings, MessageSettings)):
         told = dict(_sentences(_body(module, kind.__name__)))
         found |= {it.name: told[it.name] for it in fields(kind) if it.name not in found}

@@ -16,30 +16,41 @@ SECRET: Final = "a secret of the tests"
 
 # Each with what its rows are sorted by: the key, so that two databases can be compared.
 TABLES: Final = {
-    "bookings": "pool_id, number",
-    "challenges": "digest",
-    "deliveries": "pool_id, seq, part, target",
-    "identities": "org, issuer, subject",
-    "line_blocks": "pool_id, low",
-    "log": "pool_id, seq",
-    "members": "id",
-    "offers": "pool_id, booking, seq",
-    "openings": "pool_id, number",
-    "outbox": "pool_id, seq, part",
-    "passkeys": "id",
-    "pools": "id",
-    "quotas": "pool_id, key",
-    "requests": "org, key",
-    "sessions": "digest",
-    "staff_contacts": "org, id",
-    "takings": "pool_id, label",
-    "templates": "org, kind, language, part",
-    "tries": "pool_id, opening, booking",
-    "units": "pool_id, label",
-    "webhooks": "org, id",
+    "fairhold_bookings": "pool_id, number",
+    "fairhold_challenges": "digest",
+    "fairhold_deliveries": "pool_id, seq, part, target",
+    "fairhold_identities": "org, issuer, subject",
+    "fairhold_line_blocks": "pool_id, low",
+    "fairhold_log": "pool_id, seq",
+    "fairhold_members": "id",
+    "fairhold_offers": "pool_id, booking, seq",
+    "fairhold_openings": "pool_id, number",
+    "fairhold_outbox": "pool_id, seq, part",
+    "fairhold_passkeys": "id",
+    "fairhold_pools": "id",
+    "fairhold_quotas": "pool_id, key",
+    "fairhold_requests": "org, key",
+    "fairhold_sessions": "digest",
+    "fairhold_staff_contacts": "org, id",
+    "fairhold_takings": "pool_id, label",
+    "fairhold_templates": "org, kind, language, part",
+    "fairhold_tries": "pool_id, opening, booking",
+    "fairhold_units": "pool_id, label",
+    "fairhold_webhooks": "org, id",
+}
+
+_TABLES_OF: Final = {
+    "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    "postgres": "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'",
+}
+_COLUMNS_OF: Final = {
+    "sqlite": "SELECT name FROM pragma_table_info('{}') ORDER BY cid",
+    "postgres": "SELECT column_name::text FROM information_schema.columns"
+    " WHERE table_schema = 'public' AND table_name = '{}' ORDER BY ordinal_position",
 }
 
 Rows = list[tuple[Any, ...]]
+Tables = dict[str, list[dict[str, Any]]]
 Ask = Callable[[str], Awaitable[Rows]]
 
 
@@ -86,6 +97,17 @@ async def dump(url: str) -> dict[str, Rows]:
         for table, order in TABLES.items():
             rows = await run(f"SELECT * FROM {table} ORDER BY {order}")
             found[table] = [tuple(int(v) if isinstance(v, bool) else v for v in row) for row in rows]
+    return found
+
+
+async def every_row(url: str) -> Tables:
+    """Return every row of every table there is, as fields by name."""
+    dialect, found = dialect_of(url), {}
+    async with asking(url) as run:
+        for (table,) in await run(_TABLES_OF[dialect]):
+            columns = [row[0] for row in await run(_COLUMNS_OF[dialect].format(table))]
+            rows = await run(f"SELECT * FROM {table}")
+            found[table] = [dict(zip(columns, row, strict=True)) for row in rows]
     return found
 
 

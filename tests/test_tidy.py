@@ -143,15 +143,15 @@ def test_the_one_clock_and_the_loop_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "'SELECT id FROM pools'",
+        "'SELECT id FROM fairhold_pools'",
         "'''\n    select id\n    from pools\n'''",
         "'select pg_notify($1, $2)'",
         "'select 1'",
         "f'INSERT INTO {table} VALUES (1)'",
         "f'update {table} set size = 1'",
-        "'x; DELETE FROM pools'",
+        "'x; DELETE FROM fairhold_pools'",
         "'create unique index one on pools (key)'",
-        "'CREATE TABLE pools (id int)'",
+        "'CREATE TABLE fairhold_pools (id int)'",
         "'with due as (select 1) select * from due'",
     ],
 )

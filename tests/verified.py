@@ -6,9 +6,9 @@ from fairhold.config import make_store
 from fairhold.verify import Report, verify
 
 
-async def verified(url: str) -> Report:
-    """What `fairhold verify` says of a database, open elsewhere or not."""
-    store = make_store(url)
+async def verified(url: str, schema: str | None = None) -> Report:
+    """Return what `fairhold verify` says of a database, open elsewhere or not."""
+    store = make_store(url, schema)
     await store.open()
     try:
         return await verify(store)
@@ -16,8 +16,8 @@ async def verified(url: str) -> Report:
         await store.close()
 
 
-async def assert_verified(url: str) -> Report:
-    """Fails with every finding that there is."""
-    report = await verified(url)
+async def assert_verified(url: str, schema: str | None = None) -> Report:
+    """Fail with every finding that there is."""
+    report = await verified(url, schema)
     assert report.whole, f"\n{report}"
     return report

@@ -36,16 +36,16 @@ SET search_path = {schema};
 CREATE TABLE fare_classes (
     id int PRIMARY KEY, seats_free int NOT NULL CHECK (seats_free >= 0), price int NOT NULL
 ) WITH (fillfactor = 10);
-CREATE TABLE bookings (
+CREATE TABLE fairhold_bookings (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     booking_reference text NOT NULL, user_id text NOT NULL, fare_class_id int NOT NULL, status text NOT NULL,
     locked_price int NOT NULL, total_price int NOT NULL, seat_count int NOT NULL,
     held_at timestamptz NOT NULL, hold_expires_at timestamptz NOT NULL,
     confirmed_at timestamptz, cancelled_at timestamptz
 );
-CREATE UNIQUE INDEX one_hold_each ON bookings (fare_class_id, user_id) WHERE status = 'held';
-CREATE INDEX bookings_due ON bookings (hold_expires_at) WHERE status = 'held';
-CREATE TABLE log (
+CREATE UNIQUE INDEX one_hold_each ON fairhold_bookings (fare_class_id, user_id) WHERE status = 'held';
+CREATE INDEX bookings_due ON fairhold_bookings (hold_expires_at) WHERE status = 'held';
+CREATE TABLE fairhold_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     fare_class_id int NOT NULL, booking_id bigint NOT NULL, kind text NOT NULL, at timestamptz NOT NULL
 );
@@ -55,33 +55,37 @@ INSERT INTO fare_classes VALUES (1, 2000000000, 15000);
 
 LOCK_FARE_CLASS = "SELECT seats_free, price FROM fare_classes WHERE id = $1 FOR UPDATE"
 LOCK_BOOKING = (
-    "SELECT status, hold_expires_at, fare_class_id, seat_count FROM bookings WHERE id = $1 FOR UPDATE"
+    "SELECT status, hold_expires_at, fare_class_id, seat_count FROM fairhold_bookings WHERE id = "
+    "$1 FOR UPDATE"
 )
 TAKE_SEATS = "UPDATE fare_classes SET seats_free = seats_free - $2 WHERE id = $1"
 INSERT_BOOKING = """
-INSERT INTO bookings (booking_reference, user_id, fare_class_id, status, locked_price, total_price,
+INSERT INTO fairhold_bookings (booking_reference, user_id, fare_class_id, status, locked_price, total_price,
                       seat_count, held_at, hold_expires_at)
 VALUES ($1, $2, $3, 'held', $4, $5, $6, now(), now() + interval '15 minutes') RETURNING id"""
-CONFIRM_BOOKING = "UPDATE bookings SET status = 'confirmed', confirmed_at = now() WHERE id = $1"
-CANCEL_BOOKING = "UPDATE bookings SET status = 'cancelled', cancelled_at = now() WHERE id = $1"
-INSERT_LOG = "INSERT INTO log (fare_class_id, booking_id, kind, at) VALUES ($1, $2, $3, now())"
+CONFIRM_BOOKING = "UPDATE fairhold_bookings SET status = 'confirmed', confirmed_at = now() WHERE id = $1"
+CANCEL_BOOKING = "UPDATE fairhold_bookings SET status = 'cancelled', cancelled_at = now() WHERE id = $1"
+INSERT_LOG = "INSERT INTO fairhold_log (fare_class_id, booking_id, kind, at) VALUES ($1, $2, $3, now())"
 INSERT_KEY = "INSERT INTO idempotency VALUES ($1, $2, now())"
 READ_KEY = "SELECT booking_id FROM idempotency WHERE key = $1"
 
 FUSED_HOLD = f"""
 WITH taken AS (UPDATE fare_classes SET seats_free = seats_free - $6 WHERE id = $3),
      made AS ({INSERT_BOOKING}),
-     logged AS (INSERT INTO log (fare_class_id, booking_id, kind, at) SELECT $3, id, 'held', now() FROM made),
+     logged AS (INSERT INTO fairhold_log (fare_class_id, booking_id, kind, at) SELECT $3, id,
+     'held', now() FROM made),
      keyed AS (INSERT INTO idempotency SELECT $7, id, now() FROM made)
 SELECT id FROM made"""
 FUSED_CONFIRM = f"""
 WITH changed AS ({CONFIRM_BOOKING}),
-     logged AS (INSERT INTO log (fare_class_id, booking_id, kind, at) VALUES ($2, $1, 'confirmed', now()))
+     logged AS (INSERT INTO fairhold_log (fare_class_id, booking_id, kind, at) VALUES ($2, $1,
+     'confirmed', now()))
 INSERT INTO idempotency VALUES ($3, $1, now())"""
 FUSED_CANCEL = f"""
 WITH changed AS ({CANCEL_BOOKING}),
      returned AS (UPDATE fare_classes SET seats_free = seats_free + $4 WHERE id = $2),
-     logged AS (INSERT INTO log (fare_class_id, booking_id, kind, at) VALUES ($2, $1, 'cancelled', now()))
+     logged AS (INSERT INTO fairhold_log (fare_class_id, booking_id, kind, at) VALUES ($2, $1,
+     'cancelled', now()))
 INSERT INTO idempotency VALUES ($3, $1, now())"""
 
 

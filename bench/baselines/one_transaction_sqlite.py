@@ -34,16 +34,16 @@ PRAGMA synchronous = FULL;
 CREATE TABLE fare_classes (
     id INTEGER PRIMARY KEY, seats_free INTEGER NOT NULL CHECK (seats_free >= 0), price INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE bookings (
+CREATE TABLE fairhold_bookings (
     id INTEGER PRIMARY KEY,
     booking_reference TEXT NOT NULL, user_id TEXT NOT NULL, fare_class_id INTEGER NOT NULL,
     status TEXT NOT NULL,
     locked_price INTEGER NOT NULL, total_price INTEGER NOT NULL, seat_count INTEGER NOT NULL,
     held_at INTEGER NOT NULL, hold_expires_at INTEGER NOT NULL, confirmed_at INTEGER, cancelled_at INTEGER
 ) STRICT;
-CREATE UNIQUE INDEX one_hold_each ON bookings (fare_class_id, user_id) WHERE status = 'held';
-CREATE INDEX bookings_due ON bookings (hold_expires_at) WHERE status = 'held';
-CREATE TABLE log (
+CREATE UNIQUE INDEX one_hold_each ON fairhold_bookings (fare_class_id, user_id) WHERE status = 'held';
+CREATE INDEX bookings_due ON fairhold_bookings (hold_expires_at) WHERE status = 'held';
+CREATE TABLE fairhold_log (
     id INTEGER PRIMARY KEY,
     fare_class_id INTEGER NOT NULL, booking_id INTEGER NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL
 ) STRICT;
@@ -54,15 +54,15 @@ INSERT INTO fare_classes VALUES (1, 2000000000, 15000);
 """
 
 READ_FARE_CLASS = "SELECT seats_free, price FROM fare_classes WHERE id = ?"
-READ_BOOKING = "SELECT status, hold_expires_at, fare_class_id, seat_count FROM bookings WHERE id = ?"
+READ_BOOKING = "SELECT status, hold_expires_at, fare_class_id, seat_count FROM fairhold_bookings WHERE id = ?"
 TAKE_SEATS = "UPDATE fare_classes SET seats_free = seats_free - ? WHERE id = ?"
 INSERT_BOOKING = """
-INSERT INTO bookings (booking_reference, user_id, fare_class_id, status, locked_price, total_price,
+INSERT INTO fairhold_bookings (booking_reference, user_id, fare_class_id, status, locked_price, total_price,
                       seat_count, held_at, hold_expires_at)
 VALUES (?, ?, ?, 'held', ?, ?, ?, ?, ?)"""
-CONFIRM_BOOKING = "UPDATE bookings SET status = 'confirmed', confirmed_at = ? WHERE id = ?"
-CANCEL_BOOKING = "UPDATE bookings SET status = 'cancelled', cancelled_at = ? WHERE id = ?"
-INSERT_LOG = "INSERT INTO log (fare_class_id, booking_id, kind, at) VALUES (?, ?, ?, ?)"
+CONFIRM_BOOKING = "UPDATE fairhold_bookings SET status = 'confirmed', confirmed_at = ? WHERE id = ?"
+CANCEL_BOOKING = "UPDATE fairhold_bookings SET status = 'cancelled', cancelled_at = ? WHERE id = ?"
+INSERT_LOG = "INSERT INTO fairhold_log (fare_class_id, booking_id, kind, at) VALUES (?, ?, ?, ?)"
 INSERT_KEY = "INSERT INTO idempotency VALUES (?, ?, ?)"
 READ_KEY = "SELECT booking_id FROM idempotency WHERE key = ?"
 

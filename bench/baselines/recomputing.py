@@ -32,24 +32,25 @@ CONFIRM_WINDOW_MS = 30 * 60 * 1000
 
 SCHEMA = """
 CREATE TABLE events (id int PRIMARY KEY, open_quota_size int NOT NULL);
-CREATE TABLE quotas (id int PRIMARY KEY, event_id int NOT NULL, size int NOT NULL);
+CREATE TABLE fairhold_quotas (id int PRIMARY KEY, event_id int NOT NULL, size int NOT NULL);
 CREATE TABLE signups (
     id {identity},
     event_id int NOT NULL, quota_id int NOT NULL, name text NOT NULL, edit_token text NOT NULL,
     created_at bigint NOT NULL, confirmed_at bigint, status text, position int
 );
 CREATE INDEX in_order ON signups (event_id, created_at, id);
-CREATE TABLE outbox (id {identity}, signup_id bigint NOT NULL, kind text NOT NULL, at bigint NOT NULL);
-CREATE TABLE log (
+CREATE TABLE fairhold_outbox (id {identity}, signup_id bigint NOT NULL, kind text NOT NULL, at
+bigint NOT NULL);
+CREATE TABLE fairhold_log (
     id {identity}, event_id int NOT NULL, signup_id bigint NOT NULL, kind text NOT NULL, at bigint NOT NULL
 );
 CREATE TABLE idempotency (key text PRIMARY KEY, signup_id bigint NOT NULL, at bigint NOT NULL);
 INSERT INTO events VALUES ({event}, {open_quota_size});
-INSERT INTO quotas VALUES ({quota}, {event}, {quota_size});
+INSERT INTO fairhold_quotas VALUES ({quota}, {event}, {quota_size});
 """
 
 LOCK_EVENT = "SELECT open_quota_size FROM events WHERE id = $1"
-QUOTAS = "SELECT id, size FROM quotas WHERE event_id = $1"
+QUOTAS = "SELECT id, size FROM fairhold_quotas WHERE event_id = $1"
 SIGNUPS = """
 SELECT id, quota_id, status, position FROM signups
 WHERE event_id = $1 AND (confirmed_at IS NOT NULL OR created_at > $2) ORDER BY created_at, id"""
@@ -61,8 +62,8 @@ INSERT INTO signups (event_id, quota_id, name, edit_token, created_at, confirmed
 VALUES ($1, $2, $3, $4, $5, $5)"""
 DELETE_SIGNUP = "DELETE FROM signups WHERE id = $1"
 STORE = "UPDATE signups SET status = $2, position = $3 WHERE id = $1"
-INSERT_MESSAGE = "INSERT INTO outbox (signup_id, kind, at) VALUES ($1, 'out of the queue', $2)"
-INSERT_LOG = "INSERT INTO log (event_id, signup_id, kind, at) VALUES ($1, $2, $3, $4)"
+INSERT_MESSAGE = "INSERT INTO fairhold_outbox (signup_id, kind, at) VALUES ($1, 'out of the queue', $2)"
+INSERT_LOG = "INSERT INTO fairhold_log (event_id, signup_id, kind, at) VALUES ($1, $2, $3, $4)"
 INSERT_KEY = "INSERT INTO idempotency VALUES ($1, $2, $3)"
 
 Change = tuple[int, str, int]

@@ -26,7 +26,7 @@ CREATE TABLE waitlist (
     position int NOT NULL, status text NOT NULL, joined_at bigint NOT NULL, UNIQUE (student_id, section_id)
 );
 CREATE INDEX waiting ON waitlist (section_id, position) WHERE status = 'waiting';
-CREATE TABLE log (
+CREATE TABLE fairhold_log (
     id {identity}, section_id int NOT NULL, entry_id bigint NOT NULL, kind text NOT NULL, at bigint NOT NULL
 );
 CREATE TABLE idempotency (key text PRIMARY KEY, entry_id bigint NOT NULL, at bigint NOT NULL);
@@ -48,7 +48,7 @@ INSERT_ENTRY = """
 INSERT INTO waitlist (section_id, student_id, priority, position, status, joined_at)
 VALUES ($1, $2, $3, $4, 'waiting', $5) RETURNING id"""
 WITHDRAW = "UPDATE waitlist SET status = 'withdrawn' WHERE id = $1 AND status = 'waiting' RETURNING position"
-INSERT_LOG = "INSERT INTO log (section_id, entry_id, kind, at) VALUES ($1, $2, $3, $4)"
+INSERT_LOG = "INSERT INTO fairhold_log (section_id, entry_id, kind, at) VALUES ($1, $2, $3, $4)"
 INSERT_KEY = "INSERT INTO idempotency VALUES ($1, $2, $3)"
 POSITION = "SELECT position FROM waitlist WHERE id = $1"
 ENTRY_AT = "SELECT id FROM waitlist WHERE section_id = $1 AND status = 'waiting' AND position = $2"

@@ -18,17 +18,18 @@ T = TypeVar("T")
 MACHINES = 3
 PATIENCE_S = 120.0
 LEASE_S = 120
-_LEFT = "SELECT count(*) FROM outbox WHERE state <> 'sent'"
+_LEFT = "SELECT count(*) FROM fairhold_outbox WHERE state <> 'sent'"
 # How far each machine has come, and with what its log ends.
 _END_OF_LOG = "SELECT count(*), coalesce(string_agg(last, ',' ORDER BY pool_id), '') FROM "
 _END_OF_LOG += (
-    "(SELECT pool_id, encode((array_agg(hash ORDER BY seq DESC))[1], 'hex') AS last FROM log GROUP BY 1) l"
+    "(SELECT pool_id, encode((array_agg(hash ORDER BY seq DESC))[1], 'hex') AS last FROM "
+    "fairhold_log GROUP BY 1) l"
 )
 # Who has been silent in a transaction that has locked pools.
 _STUCK = "SELECT a.pid FROM pg_stat_activity AS a JOIN pg_locks AS l ON l.pid = a.pid "
 _STUCK += "WHERE a.application_name = 'fairhold' AND a.state = 'idle in transaction' "
 _STUCK += "AND a.state_change < clock_timestamp() - interval '0.3 s' "
-_STUCK += "AND l.relation = 'pools'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock')"
+_STUCK += "AND l.relation = 'fairhold_pools'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock')"
 
 
 class Stuck(Exception):

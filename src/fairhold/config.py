@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,8 @@ from fairhold.tokens import new_secret
 
 DATABASE_VARIABLE: Final = "FAIRHOLD_DATABASE_URL"
 """The database: `sqlite:///file.db` or `postgresql://…`."""
+SCHEMA_VARIABLE: Final = "FAIRHOLD_SCHEMA"
+"""The schema of PostgreSQL that the tables stand in, made if it is missing; unset, the connection's own."""
 SECRET_VARIABLE: Final = "FAIRHOLD_SECRET"  # noqa: S105  # the name of a setting, not a secret
 """What links, webhook secrets and CSRF tokens are made from, of 16 characters at least, the same on every
 node; changing it ends them all. Unless it is set, Fairhold makes one and keeps it: beside a SQLite file, or
@@ -23,6 +26,7 @@ DEFAULT_DATABASE: Final = "sqlite:///fairhold.db"
 _ADDRESSES: Final = "sqlite:///file.db or postgresql://…"
 _YES: Final = ("1", "true", "yes")
 _NO: Final = ("0", "false", "no")
+_SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,49}")
 _SECRET_NAME: Final = "links"  # noqa: S105
 _SECRET_MIN: Final = 16
 
@@ -47,15 +51,35 @@ def database_url(given: object = None) -> str:
     return given
 
 
-def make_store(url: str) -> Store:
-    """The store for an address. Raises SettingsWrong."""
+def database_schema(given: object = None) -> str | None:
+    """Return the schema that was given, else that of the environment, if any. Raise SettingsWrong."""
+    schema = given if given is not None else os.environ.get(SCHEMA_VARIABLE) or None
+    if schema is None:
+        return None
+    if not isinstance(schema, str) or _SCHEMA.fullmatch(schema) is None or schema.startswith("pg_"):
+        raise SettingsWrong(
+            "the name of a schema has up to 50 small letters, digits and underscores, begins with no digit "
+            "and not with pg_"
+        )
+    return schema
+
+
+def make_store(url: str, schema: str | None = None, *, beside_others: bool = False) -> Store:
+    """Return the store for an address, not yet open. Raise SettingsWrong.
+
+    With `beside_others` it may be set up in a database that has other people's tables.
+    """
     if url.startswith("sqlite:///"):
-        return SqliteStore(path_of(url))
+        if schema is not None:
+            raise SettingsWrong(
+                "SQLite has no schemas: a database is a file, and its tables begin with fairhold_"
+            )
+        return SqliteStore(path_of(url), beside_others=beside_others)
     if url.startswith(("postgresql://", "postgres://")):
         # Who uses SQLite need not wait for its driver.
         from fairhold.store.postgres.store import PostgresStore
 
-        return PostgresStore(url)
+        return PostgresStore(url, schema, beside_others=beside_others)
     said = f": {scheme}" if (scheme := scheme_of(url)) else ""
     raise SettingsWrong(f"not an address of a database{said} ({_ADDRESSES})")
 

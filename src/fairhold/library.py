@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from fairhold import inputs
 from fairhold.alarm import start_clock
 from fairhold.clock import Clock, SystemClock, TestClock
-from fairhold.config import database_url, find_secret, given_secret, make_store
+from fairhold.config import database_schema, database_url, find_secret, given_secret, make_store
 from fairhold.core import commands as c
 from fairhold.core.model import Instant
 from fairhold.core.refusals import Refusal
@@ -54,21 +54,24 @@ class Fairhold(StaffCommands, KeepingCommands, Overview, OriginCommands):
         clock: Clock | None = None,
         secret: str | None = None,
         org: str = ORG,
+        schema: str | None = None,
         ticker: bool = True,
         migrate: bool = True,
     ) -> AsyncIterator[Fairhold]:
-        """Open a database, an empty one is set up. With a TestClock, time moves by `advance` alone.
+        """Open a database; an empty one is set up. With a TestClock, time moves by `advance` alone.
 
         A TestClock starts now, or at an instant: TestClock("2030-01-01T10:00:00+02:00").
         A path is a file of SQLite. Without a url it is the one that FAIRHOLD_DATABASE_URL names, or
         sqlite:///fairhold.db. Without a ticker nothing happens by itself: whoever opens it calls `tick`.
-        `migrate=False` leaves the schema alone and raises SchemaUnknown if it is not of this version.
+        `schema` names the schema of PostgreSQL that the tables stand in, else FAIRHOLD_SCHEMA does.
+        A database with other people's tables is set up by `fairhold migrate` alone: here it is refused.
+        `migrate=False` leaves the tables alone and raises SchemaUnknown if they are not of this version.
         """
         address, given, org = database_url(url), given_secret(secret), named_org(org)
         clock = SystemClock() if clock is None else clock
         if isinstance(clock, type) or not callable(getattr(clock, "now", None)):
             raise SettingsWrong("clock must be a clock, such as SystemClock() or TestClock()")
-        store = make_store(address)
+        store = make_store(address, database_schema(schema))
         await store.open()
         try:
             await start_clock(store, clock)

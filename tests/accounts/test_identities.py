@@ -84,10 +84,10 @@ async def test_who_comes_twice_at_once_is_made_once(hf: Fairhold, database_url: 
         started = await asyncio.gather(*[it.sign_in(zoe, allowed) for it in both])
     assert all(started)
     found = await ask(
-        database_url, "SELECT name, role, password FROM members WHERE email = 'zoe@example.org'"
+        database_url, "SELECT name, role, password FROM fairhold_members WHERE email = 'zoe@example.org'"
     )
     assert found == [("Zoe", "read", None)]
-    assert await ask(database_url, "SELECT count(*) FROM identities") == [(1,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_identities") == [(1,)]
 
 
 @pytest.mark.parametrize("query", ["member_by_identity", "member_by_email"])
@@ -116,7 +116,7 @@ async def test_who_was_made_between_two_looks_is_let_in(
 
         monkeypatch.setattr(hf.store, "begin", begin_slowly)
         assert await identities_of(hf).sign_in(zoe, allowed)
-    assert await ask(postgres_url, "SELECT count(*) FROM identities") == [(1,)]
+    assert await ask(postgres_url, "SELECT count(*) FROM fairhold_identities") == [(1,)]
 
 
 async def test_who_is_removed_leaves_nothing_behind(hf: Fairhold, database_url: str) -> None:
@@ -125,7 +125,7 @@ async def test_who_is_removed_leaves_nothing_behind(hf: Fairhold, database_url: 
     started = await identities.sign_in(zoe, settings(new_role="staff"))
     assert started is not None
     granted(await members.remove("default", started.session.member.id))
-    assert await ask(database_url, "SELECT count(*) FROM identities") == [(0,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_identities") == [(0,)]
     assert await identities.sign_in(zoe, settings()) is None
 
 

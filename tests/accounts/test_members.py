@@ -110,7 +110,7 @@ async def test_what_is_wrong_is_refused_by_field(
     refused = await members.add(**said)
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.field) == ("invalid", field)
-    assert await ask(database_url, "SELECT count(*) FROM members") == [(0,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_members") == [(0,)]
 
 
 async def test_an_org_has_every_email_and_every_name_once(members: Members) -> None:
@@ -133,7 +133,7 @@ async def test_both_at_once_make_one_member(members: Members, database_url: str)
     )
     assert sorted(type(one).__name__ for one in answers) == ["Member"] + ["Refusal"] * 4
     assert {one.code for one in answers if isinstance(one, Refusal)} == {"exists"}
-    assert await ask(database_url, "SELECT count(*) FROM members") == [(1,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_members") == [(1,)]
 
 
 async def test_the_same_request_is_one_member_and_one_answer(members: Members, database_url: str) -> None:
@@ -146,7 +146,7 @@ async def test_the_same_request_is_one_member_and_one_answer(members: Members, d
     once = await members.invite("default", first.id, idempotency_key="i")
     assert await members.invite("default", first.id, idempotency_key="i") == once
     # Neither names nor addresses nor tokens are kept under the key.
-    kept = str(await ask(database_url, "SELECT * FROM requests"))
+    kept = str(await ask(database_url, "SELECT * FROM fairhold_requests"))
     assert first.id in kept
     assert not [word for word in ("olga", "Olga", granted(once).invitation.token) if word in kept]  # type: ignore[union-attr]
 
@@ -179,8 +179,8 @@ async def test_who_is_removed_leaves_nothing_behind(
     assert isinstance(await members.remove("default", olga.id), Refusal)
     assert await sessions.sign_in("default", "olga@example.org", PASSWORD) is None
     assert await sessions.accept(olga.invitation.token, PASSWORD) is None
-    assert await ask(database_url, "SELECT * FROM sessions") == []
-    for table in ("members", "sessions", "requests"):
+    assert await ask(database_url, "SELECT * FROM fairhold_sessions") == []
+    for table in ("fairhold_members", "fairhold_sessions", "fairhold_requests"):
         assert "olga" not in str(await ask(database_url, f"SELECT * FROM {table}")).lower()
     answer = await members.add("default", "olga@example.org", "Olga", "staff", idempotency_key="k")
     assert isinstance(answer, Refusal)

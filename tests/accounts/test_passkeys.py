@@ -112,7 +112,7 @@ async def test_a_challenge_is_over_in_minutes(node: Node, database_url: str) -> 
     assert await node.passkeys.sign_in(sent) is None
     # The next one tidies up behind it.
     assert await node.used(device) is not None
-    assert await ask(database_url, "SELECT count(*) FROM challenges") == [(0,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_challenges") == [(0,)]
 
 
 async def test_a_challenge_is_for_one_purpose_and_one_member(node: Node) -> None:

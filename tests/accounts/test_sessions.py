@@ -70,8 +70,8 @@ def move(hf: Fairhold, by: int) -> None:
 async def test_only_a_hash_is_kept(sessions: Sessions, database_url: str) -> None:
     started = await begun(sessions)
     assert (await sessions.find(started.token)) == started.session
-    kept = str(await ask(database_url, "SELECT * FROM sessions")) + str(
-        await ask(database_url, "SELECT * FROM members")
+    kept = str(await ask(database_url, "SELECT * FROM fairhold_sessions")) + str(
+        await ask(database_url, "SELECT * FROM fairhold_members")
     )
     assert "$argon2id$" in kept
     assert started.token not in kept
@@ -132,7 +132,7 @@ async def test_used_it_goes_on_but_not_for_ever(hf: Fairhold, sessions: Sessions
     move(hf, 4)
     assert await sessions.find(started.token) is None
     await sessions.touch({})
-    assert await ask(database_url, "SELECT * FROM sessions") == []
+    assert await ask(database_url, "SELECT * FROM fairhold_sessions") == []
 
 
 async def test_signing_out_ends_it_here_or_everywhere(sessions: Sessions) -> None:
@@ -217,10 +217,10 @@ async def test_a_hash_made_by_old_rules_is_made_anew(hf: Fairhold, database_url:
     members = Members(hf.store, hf.clock, hf.secret)
     cheap = Passwords(PasswordHasher(**QUICK))
     granted(await members.set_password("default", "olga@example.org", PASSWORD, cheap))
-    before = await ask(database_url, "SELECT password FROM members WHERE name = 'Olga'")
+    before = await ask(database_url, "SELECT password FROM fairhold_members WHERE name = 'Olga'")
     sessions = Sessions(hf.store, hf.clock, hf.secret, Passwords())
     started = await begun(sessions)
-    after = await ask(database_url, "SELECT password FROM members WHERE name = 'Olga'")
+    after = await ask(database_url, "SELECT password FROM fairhold_members WHERE name = 'Olga'")
     assert before != after
     assert not Passwords().is_outdated(after[0][0])
     assert await sessions.find(started.token) is not None

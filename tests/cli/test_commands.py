@@ -319,7 +319,9 @@ def test_of_too_many_pools_those_with_the_latest_news_are_listed(cli: Cli) -> No
     for key in ("art", "yoga"):
         cli("pool", "create", key, "--size", "1")
     for newest, other in (("yoga", "art"), ("art", "yoga")):
-        asyncio.run(ask(cli.url, f"UPDATE pools SET updated_at = CASE key WHEN '{newest}' THEN 2 ELSE 1 END"))
+        asyncio.run(
+            ask(cli.url, f"UPDATE fairhold_pools SET updated_at = CASE key WHEN '{newest}' THEN 2 ELSE 1 END")
+        )
         assert [it["key"] for it in cli.json("pool", "list", "--limit", "1")] == [newest]
         assert [it["key"] for it in cli.json("pool", "list")] == [newest, other]
 

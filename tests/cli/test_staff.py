@@ -67,15 +67,15 @@ async def test_a_password_is_piped_in_and_never_said(database_url: str) -> None:
     assert (weak.returncode, weak.stderr.split(":")[0]) == (1, "refused (invalid)")
     common = fairhold(database_url, *words, piped="password123\n")
     assert (common.returncode, common.stderr.split(":")[0]) == (1, "refused (common_password)")
-    assert await ask(database_url, "SELECT count(*) FROM members") == [(0,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_members") == [(0,)]
     made = fairhold(database_url, *words, piped="correct horse battery\n")
     assert made.returncode == 0, made.stderr
     assert (
         made.stdout
         == "Olga (olga@example.org) has the role admin in default, and a password to sign in with.\n"
     )
-    [(before,)] = await ask(database_url, "SELECT password FROM members")
+    [(before,)] = await ask(database_url, "SELECT password FROM fairhold_members")
     assert before.startswith("$argon2id$")
     words = ("staff", "invite", "olga@example.org", "--password")
     assert fairhold(database_url, *words, piped="another long password\n").returncode == 0
-    assert await ask(database_url, "SELECT password FROM members") != [(before,)]
+    assert await ask(database_url, "SELECT password FROM fairhold_members") != [(before,)]

@@ -30,7 +30,9 @@ async def stage(database_url: str) -> AsyncIterator[tuple[Fairhold, Browser, str
 
 
 async def give_up(url: str) -> None:
-    await ask(url, "UPDATE outbox SET state = 'dead', error = 'nobody there' WHERE kind = 'handed_back'")
+    await ask(
+        url, "UPDATE fairhold_outbox SET state = 'dead', error = 'nobody there' WHERE kind = 'handed_back'"
+    )
 
 
 async def press(browser: Browser, page: str, act: str) -> str:

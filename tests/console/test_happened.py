@@ -126,10 +126,10 @@ def test_the_record_is_checked_with_one_press(salon: str, server: Server, rita: 
     if not server.url.startswith("sqlite"):
         return
     with closing(sqlite3.connect(server.url.removeprefix("sqlite:///"), isolation_level=None)) as file:
-        was = file.execute("SELECT by FROM log WHERE seq = 5").fetchone()[0]
-        file.execute("UPDATE log SET by = 'staff:Mallory' WHERE seq = 5")
+        was = file.execute("SELECT by FROM fairhold_log WHERE seq = 5").fetchone()[0]
+        file.execute("UPDATE fairhold_log SET by = 'staff:Mallory' WHERE seq = 5")
         broken = rita.press(f"/console/happened?pool={salon}", "/console/happened/check", 200)
-        file.execute("UPDATE log SET by = ? WHERE seq = 5", [was])
+        file.execute("UPDATE fairhold_log SET by = ? WHERE seq = 5", [was])
     assert "Something is wrong with the record." in broken
     assert "log_tells_all" in broken
 

@@ -68,7 +68,7 @@ def test_what_is_kept_in_memory_has_bounds_and_the_page_says_them() -> None:
         "demo/pages.py",
         "http/docs.py",
         "pages/static.py",
-        "store/postgres/bulk.py",
+        "store/queries.py",
         "store/sqlite/bulk.py",
         "store/sqlite/together.py",
     }

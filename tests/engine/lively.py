@@ -99,7 +99,7 @@ class Lively:
         quota = pick.choice(state.quotas)
         who = {
             "id": f"party-{pick.randrange(self.parties)}",
-            "name": pick.choice(["", "Ann 🙂", "'; DROP TABLE pools; --"]),
+            "name": pick.choice(["", "Ann 🙂", "'; DROP TABLE fairhold_pools; --"]),
             "tags": pick.sample(["honours", "member"], pick.randrange(3)),
             "attributes": pick.choice([{}, {"credits": 95}, {"credits": 10}]),
         }
@@ -188,7 +188,7 @@ class Lively:
 
     async def change_details(self, pool: str) -> Any:
         found = await self.some(pool, *IN_PLAY)
-        said = {"diet": self.random.choice(["vegan", "'; DROP TABLE pools; --"])}
+        said = {"diet": self.random.choice(["vegan", "'; DROP TABLE fairhold_pools; --"])}
         return found and await self.hf.change_booking(found.id, answers=said)
 
     async def later(self, pool: str) -> Any:

@@ -51,8 +51,10 @@ async def prepare(url: str) -> None:
 
 async def fill(url: str, key: str, waiting: int, like: Booking, guests: int = 0) -> None:
     """Write a pool's seats, all taken, and its line, by the store's bulk statements. Guests come first."""
-    [(pool_id, seq, head)] = await ask(url, f"SELECT id, log_seq, log_hash FROM pools WHERE key = '{key}'")
-    [(units,)] = await ask(url, f"SELECT units_made FROM pools WHERE key = '{key}'")
+    [(pool_id, seq, head)] = await ask(
+        url, f"SELECT id, log_seq, log_hash FROM fairhold_pools WHERE key = '{key}'"
+    )
+    [(units,)] = await ask(url, f"SELECT units_made FROM fairhold_pools WHERE key = '{key}'")
     listed = []
     for number in range(1, SEATS + waiting + 1):
         booking = like._replace(

@@ -51,14 +51,14 @@ class Booking(NamedTuple):
 
 
 _LOOKS: Final = (
-    "SELECT id, open_size, log_seq, log_hash, due_at FROM pools ORDER BY id",
-    "SELECT pool_id, key, size, used, waiting, offered, aside FROM quotas",
+    "SELECT id, open_size, log_seq, log_hash, due_at FROM fairhold_pools ORDER BY id",
+    "SELECT pool_id, key, size, used, waiting, offered, aside FROM fairhold_quotas",
     """SELECT pool_id, number, party_id, quota, quantity, state, place, position, offer_seq, offer_quantity,
-        expires_at FROM bookings ORDER BY pool_id, number""",
-    "SELECT pool_id, low, count FROM line_blocks ORDER BY pool_id, low",
-    "SELECT pool_id, booking, seq, outcome FROM offers",
-    "SELECT pool_id, seq, kind, booking, digest, hash, at FROM log ORDER BY pool_id, seq",
-    "SELECT pool_id, seq, part, kind, booking FROM outbox",
+        expires_at FROM fairhold_bookings ORDER BY pool_id, number""",
+    "SELECT pool_id, low, count FROM fairhold_line_blocks ORDER BY pool_id, low",
+    "SELECT pool_id, booking, seq, outcome FROM fairhold_offers",
+    "SELECT pool_id, seq, kind, booking, digest, hash, at FROM fairhold_log ORDER BY pool_id, seq",
+    "SELECT pool_id, seq, part, kind, booking FROM fairhold_outbox",
 )
 
 

@@ -114,10 +114,10 @@ def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
 def without_conditions(patch: pytest.MonkeyPatch, url: str) -> None:
     """Writes do not ask whether a booking and an offer are still as the decision has seen them."""
     if dialect_of(url) == "postgres":
-        condition = " AND bookings.state = v3 AND bookings.offer_seq = v4"
+        condition = " AND fairhold_bookings.state = v3 AND fairhold_bookings.offer_seq = v4"
         _rewrite(patch, "postgres", "update_bookings", condition, "")
-        _rewrite(patch, "postgres", "answer_offers", " AND offers.outcome IS NULL", "")
-        _rewrite(patch, "postgres", "update_pools", " AND pools.log_hash = v14", "")
+        _rewrite(patch, "postgres", "answer_offers", " AND fairhold_offers.outcome IS NULL", "")
+        _rewrite(patch, "postgres", "update_pools", " AND fairhold_pools.log_hash = v14", "")
     else:
         _rewrite(patch, "sqlite", "update_bookings", " AND state = ?3 AND offer_seq = ?4", "")
         _rewrite(patch, "sqlite", "answer_offers", " AND outcome IS NULL", "")
@@ -131,7 +131,7 @@ def without_windows(patch: pytest.MonkeyPatch, url: str) -> None:
             patch,
             "postgres",
             "answer_offers",
-            "(v4 IS NULL OR v4 <> 'claimed' OR offers.expires_at > v5)",
+            "(v4 IS NULL OR v4 <> 'claimed' OR fairhold_offers.expires_at > v5)",
             "true",
         )
     else:
@@ -141,9 +141,13 @@ def without_windows(patch: pytest.MonkeyPatch, url: str) -> None:
 
 async def without_keys(url: str) -> None:
     """Nothing keeps two rows from having the same key."""
-    keys = {"bookings": "bookings_pkey", "log": "log_pkey", "outbox": "told_once"}
+    keys = {
+        "fairhold_bookings": "fairhold_bookings_pkey",
+        "fairhold_log": "fairhold_log_pkey",
+        "fairhold_outbox": "fairhold_told_once",
+    }
     if dialect_of(url) == "postgres":
-        for index in ("one_place_in_line", "line_order"):
+        for index in ("fairhold_one_place_in_line", "fairhold_line_order"):
             await ask(url, f"DROP INDEX {index}")
         for table, key in keys.items():
             await ask(url, f"ALTER TABLE {table} DROP CONSTRAINT {key}")

@@ -133,8 +133,8 @@ async def test_a_command_that_the_database_refuses_fails_alone(
     assert "poison" not in f"{error} {caplog.text}", "whose row it is, is not for the log"
     assert [booking.state for booking in got.values()] == ["held"] * 4
     assert [b.party.id for b in granted(await hf.bookings("hot"))] == ["ann", "bea", "cyd", "dan"]
-    assert await ask(database_url, "SELECT max(log_seq) FROM pools WHERE key = 'hot'") == [(5,)]
-    numbers = await ask(database_url, "SELECT number FROM bookings ORDER BY number")
+    assert await ask(database_url, "SELECT max(log_seq) FROM fairhold_pools WHERE key = 'hot'") == [(5,)]
+    numbers = await ask(database_url, "SELECT number FROM fairhold_bookings ORDER BY number")
     assert numbers == [(1,), (2,), (3,), (4,)], "what failed has left no gap"
 
 

@@ -64,7 +64,7 @@ async def test_a_caller_that_goes_away_during_a_commit_does_not_commit_for_the_n
         await tx.run("put_secret", "half of something", "that never came to be")
         await asyncio.to_thread(threading.Event().wait, 0.4)
         await tx.rollback()
-        assert await ask(sqlite_url, "SELECT count(*) FROM secrets") == [(0,)]
+        assert await ask(sqlite_url, "SELECT count(*) FROM fairhold_secrets") == [(0,)]
         assert len(await hf.staff_contacts()) == 1, "what the disk was at is done"
 
 
@@ -77,7 +77,7 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_the_lane_free(
         contact = granted(await hf.add_staff_contact("email", "ann@example.org"))
         connection = await asyncpg.connect(postgres_url)
         async with connection.transaction():
-            await connection.execute("DELETE FROM staff_contacts")
+            await connection.execute("DELETE FROM fairhold_staff_contacts")
             task = asyncio.create_task(hf.remove_staff_contact(contact.id))
             await asyncio.sleep(0.1)
             await cut_off(task, times)

@@ -64,7 +64,7 @@ async def test_a_command_on_a_pool_locked_outside_is_still_finished(
         granted(await hf.create_pool("hall", **POOL))
         lock = connection.transaction()
         await lock.start()
-        await connection.fetch("SELECT id FROM pools FOR UPDATE")
+        await connection.fetch("SELECT id FROM fairhold_pools FOR UPDATE")
         call = asyncio.create_task(hf.book("hall", "Ann"))
         await asyncio.sleep(0.1)
         asyncio.get_running_loop().call_later(0.3, lambda: asyncio.ensure_future(lock.rollback()))

@@ -319,12 +319,14 @@ async def test_a_full_disk_of_the_server_is_a_clear_error_and_nothing_is_half_do
     _, hf = line
     raising = "BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END"
     await ask(postgres_url, f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $${raising}$$")
-    await ask(postgres_url, "CREATE TRIGGER no_space BEFORE INSERT ON log EXECUTE FUNCTION no_space()")
+    await ask(
+        postgres_url, "CREATE TRIGGER no_space BEFORE INSERT ON fairhold_log EXECUTE FUNCTION no_space()"
+    )
     with pytest.raises(Unavailable, match="DiskFull"):
         await hf.book("hall", "Ann")
     assert bookings(await untouched(postgres_url)) == []
 
-    await ask(postgres_url, "DROP TRIGGER no_space ON log")
+    await ask(postgres_url, "DROP TRIGGER no_space ON fairhold_log")
     granted(await hf.book("hall", "Ann"))
     assert len(bookings(await untouched(postgres_url))) == 1
 

@@ -35,7 +35,7 @@ async def locked_outside(url: str) -> AsyncIterator[None]:
     """Somebody has a long transaction on the pool "locked"."""
     connection = await asyncpg.connect(url)
     async with connection.transaction():
-        await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
+        await connection.fetch("SELECT id FROM fairhold_pools WHERE key = 'locked' FOR UPDATE")
         yield
     await connection.close()
 

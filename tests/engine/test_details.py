@@ -37,8 +37,8 @@ async def test_a_change_is_an_event_that_names_what_changed_and_not_to_what(
     assert (entry.event, entry.by, entry.booking) == ("BookingChanged", "staff:olga", ann.id)
     assert entry.facts["details"] == ["name", "contacts", "answers"]
     tables = await dump(database_url)
-    assert [word for word in TRACES if word in str(tables["log"])] == []
-    assert [word for word in TRACES if word not in str(tables["bookings"])] == []
+    assert [word for word in TRACES if word in str(tables["fairhold_log"])] == []
+    assert [word for word in TRACES if word not in str(tables["fairhold_bookings"])] == []
     assert granted(await hf.explain(ann.id))[-1].code == "changed"
 
 
@@ -132,9 +132,9 @@ async def test_a_change_behind_the_log_is_seen(hf: Fairhold, database_url: str) 
     """Control: when a booking last changed is what its last event says."""
     ann = granted(await hf.book("yoga", "ann"))
     granted(await hf.change_booking(ann.id, **SAID))
-    await ask(database_url, "UPDATE bookings SET updated_at = updated_at + 1")
+    await ask(database_url, "UPDATE fairhold_bookings SET updated_at = updated_at + 1")
     assert [finding.promise for finding in (await verified(database_url)).findings] == ["log_tells_all"]
-    await ask(database_url, "UPDATE bookings SET updated_at = updated_at - 1")
+    await ask(database_url, "UPDATE fairhold_bookings SET updated_at = updated_at - 1")
 
 
 async def test_who_gives_an_address_in_line_for_the_first_time_is_told_the_position(hf: Fairhold) -> None:

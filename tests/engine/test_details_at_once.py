@@ -79,7 +79,7 @@ async def test_a_pool_locked_outside_keeps_a_change_waiting_and_nobody_else(
         ann, _ = await held(hf, "locked", "free")
         connection = await asyncpg.connect(postgres_url)
         async with connection.transaction():
-            await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
+            await connection.fetch("SELECT id FROM fairhold_pools WHERE key = 'locked' FOR UPDATE")
             change = asyncio.create_task(hf.change_booking(ann.id, name="Ann"))
             await asyncio.sleep(0.1)
             granted(await hf.book("free", "bea"))
@@ -87,7 +87,7 @@ async def test_a_pool_locked_outside_keeps_a_change_waiting_and_nobody_else(
         assert granted(await change).party.name == "Ann"
         monkeypatch.setattr("fairhold.door._GIVE_UP_S", 0.2)
         async with connection.transaction():
-            await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
+            await connection.fetch("SELECT id FROM fairhold_pools WHERE key = 'locked' FOR UPDATE")
             with pytest.raises(Busy):
                 await hf.change_booking(ann.id, name="Another")
         await connection.close()

@@ -146,9 +146,9 @@ async def read(mirror: SyncFairhold, pool_id: int) -> dict[str, Rows]:
     url = URLS[mirror.hf.store.dialect]
     async with asking(url) as ask:
         of_pool = "due_at, round, numbers, arrivals, log_seq, log_hash"
-        found = {"pools": await ask(f"SELECT {of_pool} FROM pools WHERE id = {pool_id}")}
+        found = {"pools": await ask(f"SELECT {of_pool} FROM fairhold_pools WHERE id = {pool_id}")}
         for table, order in OF_POOL.items():
-            listed = await ask(f"SELECT * FROM {table} WHERE pool_id = {pool_id} ORDER BY {order}")
+            listed = await ask(f"SELECT * FROM fairhold_{table} WHERE pool_id = {pool_id} ORDER BY {order}")
             found[table] = [tuple(map(plain, row)) for row in listed]
     return found
 

@@ -143,7 +143,7 @@ async def test_a_pool_is_verified_and_what_was_tampered_with_is_named(
 ) -> None:
     await salon(hf)
     assert granted(await hf.verify("salon")).whole
-    await ask(database_url, "UPDATE log SET by = 'staff:Mallory' WHERE seq = 5")
+    await ask(database_url, "UPDATE fairhold_log SET by = 'staff:Mallory' WHERE seq = 5")
     report = granted(await hf.verify("salon"))
     assert not report.whole
     assert "log_tells_all" in {finding.promise for finding in report.findings}

@@ -54,7 +54,7 @@ async def test_one_party_holds_only_so_many_from_wherever_it_asks(hf: Fairhold) 
 async def test_a_hold_that_is_over_does_not_count(hf: Fairhold, database_url: str, how: str) -> None:
     holds = [granted(await hf.book("a", f"party {n}", source=BOT)) for n in range(3)]
     assert outcome(await hf.book("b", "late", source=BOT)) == "too_many_requests"
-    sources = "SELECT count(*) FROM bookings WHERE source IS NOT NULL"
+    sources = "SELECT count(*) FROM fairhold_bookings WHERE source IS NOT NULL"
     assert await ask(database_url, sources) == [(3,)]
     if how == "expire":
         await hf.advance(seconds=900)
@@ -101,7 +101,7 @@ async def test_where_somebody_came_from_is_in_no_log_and_goes_with_them(
     source = Source("0123456789abcdef", 3, 3)
     granted(await hf.book("a", "ann", source=source))
     tables = await dump(database_url)
-    assert [name for name, rows in tables.items() if source.address in str(rows)] == ["bookings"]
+    assert [name for name, rows in tables.items() if source.address in str(rows)] == ["fairhold_bookings"]
     granted(await hf.erase_person("ann", cancel=True))
     assert source.address not in str(await dump(database_url))
 

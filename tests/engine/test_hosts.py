@@ -210,4 +210,4 @@ async def test_a_server_that_ends_its_connections_is_away_and_no_fault_of_ours(
                 with pytest.raises(Unavailable):
                     await ask_something()
         granted(await hf.book("gig", "Ann"))
-    assert (await ask(postgres_url, "SELECT count(*) FROM bookings"))[0][0] == 1
+    assert (await ask(postgres_url, "SELECT count(*) FROM fairhold_bookings"))[0][0] == 1

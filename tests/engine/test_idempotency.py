@@ -172,7 +172,7 @@ async def test_a_pool_is_made_once(hf: Fairhold, database_url: str) -> None:
     assert refused(await hf.create_pool("hall", idempotency_key="other", **options)) == "exists"
     other = {**options, "quotas": {"main": ["a"]}}
     assert refused(await hf.create_pool("hall", idempotency_key="once", **other)) == "idempotency_mismatch"
-    assert await ask(database_url, "SELECT count(*) FROM pools") == [(2,)]
+    assert await ask(database_url, "SELECT count(*) FROM fairhold_pools") == [(2,)]
 
 
 async def test_a_refused_pool_stays_refused_under_its_key(hf: Fairhold) -> None:
@@ -287,7 +287,7 @@ async def test_keys_are_forgotten_after_a_day(hf: Fairhold, database_url: str) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairhold.upkeep.FORGET_MAX", 2)
         await upkeep.forget_requests(hf.store, START + 1)
-    assert await ask(database_url, "SELECT key FROM requests") == [("new",)]
+    assert await ask(database_url, "SELECT key FROM fairhold_requests") == [("new",)]
     assert refused(await hf.book("gig", "other", idempotency_key="new")) == "idempotency_mismatch"
     assert granted(await hf.book("gig", "old 0", idempotency_key="old 0")).state == "held"
 
@@ -301,10 +301,12 @@ async def test_the_ticker_forgets_them_by_itself(database_url: str) -> None:
         await hf.ticker.start()
 
         async def forgotten() -> bool:
-            return await ask(database_url, "SELECT count(*) FROM requests") == [(0,)]
+            return await ask(database_url, "SELECT count(*) FROM fairhold_requests") == [(0,)]
 
         async def changes_too() -> bool:
-            return await ask(database_url, f"SELECT count(*) FROM stream WHERE at <= {START}") == [(0,)]
+            return await ask(database_url, f"SELECT count(*) FROM fairhold_stream WHERE at <= {START}") == [
+                (0,)
+            ]
 
         await until(forgotten)
         await until(changes_too)

@@ -74,7 +74,7 @@ async def test_what_is_decided_while_a_batch_is_carried_out_anew_is_written_once
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await granted_meanwhile(sqlite_url, monkeypatch) == CROWD
-    assert await ask(sqlite_url, "SELECT count(*) FROM bookings") == [(CROWD + 6,)]
+    assert await ask(sqlite_url, "SELECT count(*) FROM fairhold_bookings") == [(CROWD + 6,)]
     await assert_verified(sqlite_url)
 
 

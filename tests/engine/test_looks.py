@@ -120,7 +120,7 @@ async def test_while_the_database_is_ill_a_crowd_is_told_so_by_one_look() -> Non
 @pytest.mark.tampered
 async def test_a_booking_that_cannot_be_shown_spoils_nobody_elses(hf: Fairhold, database_url: str) -> None:
     made = [granted(await hf.book("talk", f"p-{n}", quota="b")) for n in range(9)]
-    await ask(database_url, "UPDATE bookings SET party = '[]' WHERE number = 4")
+    await ask(database_url, "UPDATE fairhold_bookings SET party = '[]' WHERE number = 4")
     found = await asyncio.gather(*(hf.booking(it.id) for it in made), return_exceptions=True)
     assert [n for n, it in enumerate(found, 1) if not isinstance(it, Booking)] == [4]
 

@@ -14,7 +14,7 @@ from tests.engine.looking import look, wrong
 from tests.verified import assert_verified, verified
 
 MANY, MOVES, CHOSEN, LEAVES, LOADED = 300, 30, 150, 15, 8
-RESPREAD = "SELECT body FROM log WHERE kind = 'Respread'"
+RESPREAD = "SELECT body FROM fairhold_log WHERE kind = 'Respread'"
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ def test_a_path_is_a_file_of_sqlite(tmp_path: Path) -> None:
     with Fairhold.open_sync(tmp_path / "s.db") as hf:
         granted(hf.create_pool("class", quotas={"main": 1}))
     with closing(sqlite3.connect(tmp_path / "s.db")) as file:
-        assert file.execute("SELECT key FROM pools").fetchall() == [("class",)]
+        assert file.execute("SELECT key FROM fairhold_pools").fetchall() == [("class",)]
     with pytest.raises(SettingsWrong), Fairhold.open_sync(Path(":memory:")):
         pass
 

@@ -33,7 +33,7 @@ async def crowd(hf: Fairhold, key: str, size: int) -> None:
 
 
 async def kill_letters(hf: Fairhold, url: str) -> None:
-    await ask(url, "UPDATE outbox SET state = 'dead', error = 'nobody there'")
+    await ask(url, "UPDATE fairhold_outbox SET state = 'dead', error = 'nobody there'")
 
 
 async def test_what_staff_see_costs_the_same_however_much_there_is(hf: Fairhold, database_url: str) -> None:
@@ -112,7 +112,8 @@ async def test_seats_by_state_are_what_the_bookings_add_up_to(hf: Fairhold, data
     await crowd(hf, "gig", 10)
     rows = await ask(
         database_url,
-        "SELECT quota, state, sum(quantity) FROM bookings WHERE state IN ('held', 'confirmed') GROUP BY 1, 2",
+        "SELECT quota, state, sum(quantity) FROM fairhold_bookings WHERE state IN ('held', "
+        "'confirmed') GROUP BY 1, 2",
     )
     found: dict[str, dict[str, int]] = {"other": {}}
     for quota, state, seats in rows:

@@ -102,19 +102,21 @@ class Changes:
 
     async def check(self) -> None:
         """Positions and blocks against plain counting of the rows."""
-        rows = await self.ask("SELECT number, place FROM bookings WHERE state = 'waiting' ORDER BY place")
+        rows = await self.ask(
+            "SELECT number, place FROM fairhold_bookings WHERE state = 'waiting' ORDER BY place"
+        )
         listed = await self.line()
         assert [booking.position for booking in listed] == list(range(1, len(rows) + 1))
         read = [(await self.hf.position(booking.id), booking.party.id) for booking in listed]
         assert read == [(booking.position, booking.party.id) for booking in listed]
         numbers = [row[0] for row in rows]
-        held = await self.ask("SELECT number, party_id FROM bookings WHERE state = 'waiting'")
+        held = await self.ask("SELECT number, party_id FROM fairhold_bookings WHERE state = 'waiting'")
         names = dict(held)
         assert [booking.party.id for booking in listed] == [names[number] for number in numbers]
         await self.check_blocks([row[1] for row in rows])
 
     async def check_blocks(self, places: list[int]) -> None:
-        found = await self.ask("SELECT low, count FROM line_blocks ORDER BY low")
+        found = await self.ask("SELECT low, count FROM fairhold_line_blocks ORDER BY low")
         lows = [low for low, _ in found]
         assert lows[0] == blocks.LOWEST
         counted = [
@@ -140,7 +142,7 @@ async def test_positions_are_exact_after_every_commit(database_url: str, seed: i
         for _ in range(120):
             await changes.one()
             await changes.check()
-        respread = await ask("SELECT count(*) FROM log WHERE kind = 'Respread'")
+        respread = await ask("SELECT count(*) FROM fairhold_log WHERE kind = 'Respread'")
         assert respread[0][0] > 0, "no place ever ran out: the test has lost its teeth"
         assert changes.done["most blocks"] >= 4
 
@@ -175,7 +177,7 @@ async def test_neighbouring_blocks_that_empty_together_are_merged_with_nothing_l
         for booking in await changes.line():
             granted(await hf.cancel(booking.id))
             await changes.check()
-        assert len(await ask("SELECT low FROM line_blocks")) == 1
+        assert len(await ask("SELECT low FROM fairhold_line_blocks")) == 1
 
 
 async def test_two_short_neighbours_are_merged_in_one_transaction(database_url: str) -> None:
@@ -184,7 +186,7 @@ async def test_two_short_neighbours_are_merged_in_one_transaction(database_url: 
         await pool_for(hf)
         changes = Changes(hf, ask, 1)
         booked = [granted(await hf.book("class", f"party {n}")) for n in range(13)]
-        counts = "SELECT count FROM line_blocks ORDER BY low"
+        counts = "SELECT count FROM fairhold_line_blocks ORDER BY low"
         assert await ask(counts) == [(4,), (4,), (5,)]
         granted(await hf.move(booked[12].id, after=booked[5].id))
         for index in (8, 9, 10, 11, 0):
@@ -204,7 +206,7 @@ async def test_a_miscounted_block_would_be_noticed(database_url: str) -> None:
         for _ in range(20):
             await changes.join()
         await changes.check()
-        await ask(f"UPDATE line_blocks SET count = count + 1 WHERE low = {blocks.LOWEST}")
+        await ask(f"UPDATE fairhold_line_blocks SET count = count + 1 WHERE low = {blocks.LOWEST}")
         with pytest.raises(AssertionError):
             await changes.check()
 

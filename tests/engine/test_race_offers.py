@@ -175,8 +175,8 @@ async def untimely(url: str) -> list[str]:
     """Offers that were claimed or declined when their window had ended, or lapsed before it had."""
     found = await ask(
         url,
-        """SELECT l.kind, l.at - o.expires_at FROM log AS l
-        JOIN offers AS o ON o.pool_id = l.pool_id AND o.booking = l.booking AND o.seq = 1
+        """SELECT l.kind, l.at - o.expires_at FROM fairhold_log AS l
+        JOIN fairhold_offers AS o ON o.pool_id = l.pool_id AND o.booking = l.booking AND o.seq = 1
         WHERE l.kind IN ('Claimed', 'Declined', 'Lapsed')""",
     )
     return [f"{kind} {late} ms late" for kind, late in found if (kind == "Lapsed") != (late >= 0)]

@@ -183,7 +183,7 @@ async def test_nothing_stands_on_bookings_that_never_came_to_be(
         # Five were left for who asked first if "one" had gone by then, else four: for nobody of them.
         assert outcome(again) == outcome(crowded[0])
         assert getattr(again, "id", None) == getattr(crowded[0], "id", None)
-    taken = await ask(database_url, "SELECT sum(quantity) FROM bookings WHERE state = 'held'")
+    taken = await ask(database_url, "SELECT sum(quantity) FROM fairhold_bookings WHERE state = 'held'")
     assert taken[0][0] <= 10
     await assert_verified(database_url)
 

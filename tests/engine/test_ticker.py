@@ -217,15 +217,15 @@ async def test_a_poisoned_pool_does_not_stop_the_others(
     monkeypatch.setattr(tickers, "_POISONED", 200)
     async with Fairhold.open(database_url, secret=SECRET, ticker=False) as hf:
         poisoned, healthy = await hold(hf, "poisoned"), await hold(hf, "healthy")
-        whole = (await ask(database_url, "SELECT config FROM pools WHERE key = 'poisoned'"))[0][0]
-    await ask(database_url, "UPDATE pools SET config = '{' WHERE key = 'poisoned'")
+        whole = (await ask(database_url, "SELECT config FROM fairhold_pools WHERE key = 'poisoned'"))[0][0]
+    await ask(database_url, "UPDATE fairhold_pools SET config = '{' WHERE key = 'poisoned'")
     async with Fairhold.open(database_url, secret=SECRET) as hf:
         await until(lambda: is_in(hf, healthy, "expired"))
         another = await hold(hf, "another")
         await until(lambda: is_in(hf, another, "expired"))
         assert "a tick of pool" in caplog.text
         whole = whole.replace("'", "''")
-        await ask(database_url, f"UPDATE pools SET config = '{whole}' WHERE key = 'poisoned'")
+        await ask(database_url, f"UPDATE fairhold_pools SET config = '{whole}' WHERE key = 'poisoned'")
         await until(lambda: is_in(hf, poisoned, "expired"))
     await assert_verified(database_url)
 
@@ -239,7 +239,7 @@ async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(
         locked = await hold(hf, "locked")
         connection = await asyncpg.connect(postgres_url)
         async with connection.transaction():
-            await connection.fetch("SELECT id FROM pools WHERE key = 'locked' FOR UPDATE")
+            await connection.fetch("SELECT id FROM fairhold_pools WHERE key = 'locked' FOR UPDATE")
             clock.move(1)
             hf.ticker.wake()
             await until(lambda: hf.ticker._ticking)
@@ -255,7 +255,7 @@ async def test_a_pool_locked_from_outside_does_not_keep_the_timers_of_others(
 async def test_time_that_cannot_go_on_says_so(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
         await hold(hf, "poisoned")
-    await ask(database_url, "UPDATE pools SET config = '{' WHERE key = 'poisoned'")
+    await ask(database_url, "UPDATE fairhold_pools SET config = '{' WHERE key = 'poisoned'")
     async with nodes(database_url, 1, clock=TestClock(START)) as (hf,):
         with pytest.raises(CommandFailed, match="time cannot go on"):
             await hf.advance(seconds=60)

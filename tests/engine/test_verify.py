@@ -40,8 +40,8 @@ async def test_after_a_lively_history_nothing_is_wrong(database_url: str, seed: 
         for _ in range(6):
             await lively.run(100)
             await assert_verified(database_url)
-        kinds = {row[0] for row in await ask(database_url, "SELECT DISTINCT kind FROM log")}
-        parts = await ask(database_url, "SELECT count(*) FROM bookings WHERE split_from IS NOT NULL")
+        kinds = {row[0] for row in await ask(database_url, "SELECT DISTINCT kind FROM fairhold_log")}
+        parts = await ask(database_url, "SELECT count(*) FROM fairhold_bookings WHERE split_from IS NOT NULL")
     assert kinds >= LIVELY
     assert parts[0][0] > 0
     report = await assert_verified(database_url)
@@ -93,7 +93,7 @@ async def test_a_replay_forgets_what_has_ended(database_url: str) -> None:
         await asyncio.gather(*(hf.cancel(granted(booking).id) for booking in held[10:]))
         async with hf.store.snapshot() as snapshot:
             (pool_id, log_seq, log_hash), *_ = await ask(
-                database_url, "SELECT id, log_seq, log_hash FROM pools"
+                database_url, "SELECT id, log_seq, log_hash FROM fairhold_pools"
             )
             replay = Replay(snapshot, pool_id, Findings("here"))
             await replay.run(log_seq, log_hash)
@@ -118,7 +118,7 @@ async def test_the_command_says_what_is_wrong_and_where(database_url: str) -> No
         0,
         "All promises hold: 4 pools, 12 bookings, 26 log entries\n",
     )
-    await ask(database_url, "UPDATE quotas SET waiting = waiting + 1 WHERE waiting = 2")
+    await ask(database_url, "UPDATE fairhold_quotas SET waiting = waiting + 1 WHERE waiting = 2")
     answer = await run_command("--database", database_url)
     assert answer.exit_code == 1
     assert "tallies_add_up: pool yoga: main has" in answer.output

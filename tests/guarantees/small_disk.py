@@ -50,10 +50,10 @@ def log_on(url: str, disk: Path) -> Iterator[None]:
     name = f"small_{token_hex(4)}"
     asyncio.run(ask(url, f"CREATE TABLESPACE {name} LOCATION '{place}'"))
     try:
-        asyncio.run(ask(url, f"ALTER TABLE log SET TABLESPACE {name}"))
+        asyncio.run(ask(url, f"ALTER TABLE fairhold_log SET TABLESPACE {name}"))
         yield
     finally:
-        asyncio.run(ask(url, "ALTER TABLE log SET TABLESPACE pg_default"))
+        asyncio.run(ask(url, "ALTER TABLE fairhold_log SET TABLESPACE pg_default"))
         asyncio.run(ask(url, f"DROP TABLESPACE {name}"))
 
 

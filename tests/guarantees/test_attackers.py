@@ -152,11 +152,14 @@ def test_control_without_a_prefix_a_formula_stands_in_the_table(admin: Client, p
         assert name() == "=1+1"
 
 
-ENTRY = "pool_id = (SELECT id FROM pools WHERE key = 'record') AND seq"
+ENTRY = "pool_id = (SELECT id FROM fairhold_pools WHERE key = 'record') AND seq"
 TAMPERED = {
-    "edited": (f"UPDATE log SET by = 'staff:mallory' WHERE {ENTRY} = 3", "log entry 3: it was edited"),
-    "deleted": (f"DELETE FROM log WHERE {ENTRY} = 3", "log entry 4: 3 missing before it"),
-    "cut off": (f"DELETE FROM log WHERE {ENTRY} > 3", "log entry 4: the end is missing"),
+    "edited": (
+        f"UPDATE fairhold_log SET by = 'staff:mallory' WHERE {ENTRY} = 3",
+        "log entry 3: it was edited",
+    ),
+    "deleted": (f"DELETE FROM fairhold_log WHERE {ENTRY} = 3", "log entry 4: 3 missing before it"),
+    "cut off": (f"DELETE FROM fairhold_log WHERE {ENTRY} > 3", "log entry 4: the end is missing"),
 }
 
 
@@ -169,14 +172,14 @@ def checked(olga: Desk, admin: Client) -> str:
 async def tampered(url: str, statement: str) -> None:
     """The log with a change by somebody who has the database; what it was is kept beside it."""
     async with asking(url) as run:
-        await run("CREATE TABLE kept AS SELECT * FROM log")
+        await run("CREATE TABLE kept AS SELECT * FROM fairhold_log")
         await run(statement)
 
 
 async def put_right(url: str) -> None:
     async with asking(url) as run:
-        await run("DELETE FROM log")
-        await run("INSERT INTO log SELECT * FROM kept")
+        await run("DELETE FROM fairhold_log")
+        await run("INSERT INTO fairhold_log SELECT * FROM kept")
         await run("DROP TABLE kept")
 
 

@@ -369,7 +369,10 @@ def test_a_failover_loses_nothing_that_was_answered(
         told += [it for it in answers if it.status_code == 503]
         assert all(int(it.headers["retry-after"]) >= 1 for it in told)
         yes = [it.json()["party"]["id"] for it in answers if it.status_code == 201]
-        found = "SELECT party_id FROM bookings JOIN pools ON id = pool_id WHERE key = 'failover'"
+        found = (
+            "SELECT party_id FROM fairhold_bookings JOIN fairhold_pools ON id = pool_id WHERE "
+            "key = 'failover'"
+        )
         rows = asyncio.run(ask(at(url, standby), found))
         assert sorted(party for (party,) in rows) == sorted(yes)
         asyncio.run(assert_verified(at(url, standby)))

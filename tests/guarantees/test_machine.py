@@ -73,7 +73,7 @@ def full_disk(url: str, place: Path) -> Iterator[None]:
         with broken(place, "full disk"):
             yield
     elif (disk := small_disk()) is None:
-        with refusing(url, "log", "disk_full"):
+        with refusing(url, "fairhold_log", "disk_full"):
             yield
     else:
         with disk as mounted, log_on(url, mounted), filled(mounted):
@@ -125,7 +125,7 @@ def test_control_without_one_transaction_a_full_disk_leaves_half_a_booking(
     server: Server, admin: Client, place: Path
 ) -> None:
     admin.pool("half", 5, "checkout")
-    with refusing(server.url, "log", "disk_full"), broken(place, "no one transaction"):
+    with refusing(server.url, "fairhold_log", "disk_full"), broken(place, "no one transaction"):
         assert admin.post("/v1/pools/half/bookings", json={"party": "half"}).status_code != 201
     assert "pool half, booking 1" in str(asyncio.run(verified(server.url)))
 
@@ -247,7 +247,7 @@ def book_together(server: Server, admin: Client, pool: str) -> dict[str, int]:
 
     said = "check_violation" if dialect_of(server.url) == "postgres" else "CHECK"
     with (
-        refusing(server.url, "bookings", said, "NEW.party_id LIKE 'broken%'"),
+        refusing(server.url, "fairhold_bookings", said, "NEW.party_id LIKE 'broken%'"),
         ThreadPoolExecutor(30) as many,
     ):
         return dict(zip(people, many.map(book, people), strict=True))

@@ -161,7 +161,7 @@ def test_control_without_one_place_in_line_a_party_has_two(
     with broken(place, "no one place"):
         assert admin.post(path, json={"party": "ann"}).status_code >= 500
         assert admin.ask("GET", "/v1/pools/queue")["waiting"] == 1
-        with not_unique(server.url, "one_place_in_line"):
+        with not_unique(server.url, "fairhold_one_place_in_line"):
             again = admin.book("queue", "ann")
             assert admin.ask("GET", "/v1/pools/queue")["waiting"] == 2
             for booking in (ann, again):

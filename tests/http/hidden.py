@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.database import every_row
 from tests.http.server import Server, make_key
-from tests.store.upgrades.loading import every_row
 
 MASTER = "the-master-secret-of-this-very-test"
 

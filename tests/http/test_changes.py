@@ -36,9 +36,9 @@ async def test_nothing_is_passed_over_when_commits_overlap(database_url: str) ->
         early = await changes.after("default", start)
         assert early.changes == []
         # A negative control: a reader without the horizon would have seen bea's change, and gone past ann's.
-        [(seen,)] = await ask(database_url, f"SELECT count(*) FROM stream WHERE mark > {start.mark}")
+        [(seen,)] = await ask(database_url, f"SELECT count(*) FROM fairhold_stream WHERE mark > {start.mark}")
         assert seen == 1
-        await slow.execute("UPDATE pools SET log_seq = log_seq + 1 WHERE key = 'a'")
+        await slow.execute("UPDATE fairhold_pools SET log_seq = log_seq + 1 WHERE key = 'a'")
         await slow.execute("COMMIT")
         await slow.close()
         late = await changes.after("default", early.cursor)
@@ -54,10 +54,10 @@ async def test_a_pools_changes_keep_the_order_of_its_log(postgres_url: str) -> N
         await early.execute("BEGIN")
         await early.execute("SELECT pg_current_xact_id()")
         granted(await hf.book("a", "ann"))
-        await early.execute("UPDATE pools SET log_seq = log_seq + 1 WHERE key = 'a'")
+        await early.execute("UPDATE fairhold_pools SET log_seq = log_seq + 1 WHERE key = 'a'")
         await early.execute("COMMIT")
         await early.close()
-        marks = await ask(postgres_url, "SELECT mark FROM stream ORDER BY pool_id, seq")
+        marks = await ask(postgres_url, "SELECT mark FROM fairhold_stream ORDER BY pool_id, seq")
         assert marks == sorted(marks)
 
 
@@ -69,13 +69,13 @@ async def test_old_changes_are_forgotten_and_foreign_ones_too(database_url: str)
         await hf.advance(seconds=25 * 3600)
         granted(await hf.book("a", "ann"))
         await upkeep.forget_changes(hf.store, hf.clock.now() - 24 * 3_600_000)
-        assert await ask(database_url, "SELECT count(*) FROM stream") == [(1,)]
+        assert await ask(database_url, "SELECT count(*) FROM fairhold_stream") == [(1,)]
         assert not await changes.can_resume(old)
         assert await changes.can_resume(await changes.now())
         if dialect_of(database_url) == "postgres":
-            await ask(database_url, "UPDATE stream SET mark = 9000000000000000000")
+            await ask(database_url, "UPDATE fairhold_stream SET mark = 9000000000000000000")
             await changes.forget_foreign()
-            assert await ask(database_url, "SELECT count(*) FROM stream") == [(0,)]
+            assert await ask(database_url, "SELECT count(*) FROM fairhold_stream") == [(0,)]
 
 
 async def test_who_comes_back_after_much_has_happened_is_told_in_pieces(
@@ -177,7 +177,7 @@ async def test_many_writers_on_two_nodes_and_a_stream_that_hears_all(postgres_ur
             )
         done.set()
         await asyncio.wait_for(watching, PATIENCE_S)
-        rows = await ask(postgres_url, "SELECT pool_id, seq FROM log WHERE booking IS NOT NULL")
+        rows = await ask(postgres_url, "SELECT pool_id, seq FROM fairhold_log WHERE booking IS NOT NULL")
         assert len(heard) == len(rows) == 400
 
 

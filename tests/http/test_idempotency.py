@@ -145,7 +145,7 @@ async def test_a_twin_that_is_still_under_way_is_told_of(server: Server, admin: 
             await outside("BEGIN IMMEDIATE")
         else:
             await outside("BEGIN")
-            await outside("SELECT id FROM pools WHERE key = 'held-up' FOR UPDATE")
+            await outside("SELECT id FROM fairhold_pools WHERE key = 'held-up' FOR UPDATE")
         # Whichever comes second is told at once; the first has to wait.
         twins = [asyncio.create_task(client.post(path, json=body)) for _ in range(2)]
         (second,), (first,) = await asyncio.wait(twins, return_when=asyncio.FIRST_COMPLETED)

@@ -142,7 +142,7 @@ def test_a_row_with_a_quantity_that_is_none_is_refused_alone(admin: Client, cell
 
 def test_odd_names_come_in_as_they_are_and_impossible_ones_not(admin: Client) -> None:
     admin.pool("odd-rows", 50, "checkout")
-    names = ["🎉👩\u200d👧", "שָׁלוֹם \u202eabc", "Robert'); DROP TABLE bookings;--", "<script>"]
+    names = ["🎉👩\u200d👧", "שָׁלוֹם \u202eabc", "Robert'); DROP TABLE fairhold_bookings;--", "<script>"]
     came = bring(admin, "odd-rows", "party_id\n" + "".join(f"{name}\n" for name in names) + "a\x00b\n")
     assert [row["party"] for row in came["done"]] == names
     assert [row["code"] for row in came["errors"]] == ["invalid"]
@@ -178,7 +178,7 @@ def lived(admin: Client, name: str) -> list[str]:
 
 def kept(server: Server) -> dict[str, Any]:
     """Everything but how far messages have come, for they go out meanwhile."""
-    moving = ("outbox", "deliveries")
+    moving = ("fairhold_outbox", "fairhold_deliveries")
     return {table: rows for table, rows in asyncio.run(dump(server.url)).items() if table not in moving}
 
 

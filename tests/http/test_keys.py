@@ -341,7 +341,7 @@ def test_control_a_secret_that_the_database_keeps_is_in_the_dump_and_the_service
 ) -> None:
     with serving(postgres_url, "--test-clock") as server:
         hidden, _ = used(server)
-        (row,) = asyncio.run(ask(server.url, "SELECT value FROM secrets"))
+        (row,) = asyncio.run(ask(server.url, "SELECT value FROM fairhold_secrets"))
         assert row[0] in dump(server.url)
         assert not any(it in dump(server.url) for it in hidden if it != MASTER), "links are made from it"
         assert server.log("set FAIRHOLD_SECRET").count("the secret for links is kept in the database") == 1

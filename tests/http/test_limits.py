@@ -268,7 +268,7 @@ async def test_attempts_are_counted_over_all_nodes_and_forgiven_in_time(database
         assert await tried(nodes[1], "ann", "192.0.2.1", later, good=True) == 0
         assert [await tried(node, "ann", "192.0.2.1", later) for node in nodes] == [0, 60]
         assert await tried(nodes[1], "ann", "192.0.2.1", later + 59_000) == 1
-    named = await ask(database_url, "SELECT name FROM sign_in_attempts")
+    named = await ask(database_url, "SELECT name FROM fairhold_sign_in_attempts")
     assert named
     assert not any("ann" in name or "192" in name for (name,) in named)
     # A restart forgives nothing, and what is forgiven leaves nothing behind.
@@ -277,7 +277,7 @@ async def test_attempts_are_counted_over_all_nodes_and_forgiven_in_time(database
         assert await tried(attempts, "ann", "192.0.2.1", later + 59_000) == 1
         assert await tried(attempts, "zed", "192.0.2.9", later + 86_400_000, good=True) == 0
         assert await tried(Attempts(hf.store, hf.secret), "zed", "192.0.2.9", later + 2 * 86_400_000) == 0
-    assert len(await ask(database_url, "SELECT name FROM sign_in_attempts")) == 3
+    assert len(await ask(database_url, "SELECT name FROM fairhold_sign_in_attempts")) == 3
 
 
 async def test_many_addresses_slow_an_account_down_and_one_address_many_accounts(sqlite_url: str) -> None:

@@ -20,8 +20,8 @@ from tests.http.server import Client, Plain, Server, serving
 from tests.patience import wait_until
 
 # Read by the doorkeeper and written on nobody's time: not what a look may change.
-KEYS = "SELECT id, org, name, role, hint, request, created_at, revoked_at FROM api_keys ORDER BY id"
-STREAM = "SELECT * FROM stream ORDER BY pool_id, seq"
+KEYS = "SELECT id, org, name, role, hint, request, created_at, revoked_at FROM fairhold_api_keys ORDER BY id"
+STREAM = "SELECT * FROM fairhold_stream ORDER BY pool_id, seq"
 PAGES = (
     "/healthz",
     "/readyz",
@@ -45,7 +45,7 @@ def everything(url: str) -> dict[str, Any]:
 
 def at_rest(url: str) -> dict[str, Any]:
     """Once all that was to be told is told."""
-    wait_until(lambda: "pending" not in {row[8] for row in everything(url)["outbox"]})
+    wait_until(lambda: "pending" not in {row[8] for row in everything(url)["fairhold_outbox"]})
     return everything(url)
 
 
@@ -136,7 +136,7 @@ def test_looking_at_every_path_changes_nothing(server: Server, admin: Client, na
     with Desk(base_url=server.base) as olga, server.client() as visitor:
         olga.sign_in("Olga")
         before = at_rest(server.url)
-        assert before["offers"]
+        assert before["fairhold_offers"]
         assert len(looked_at(admin, (*api, *PAGES))) > 60
         assert len(looked_at(visitor, pages)) > 40
         there = looked_at(olga, desk)
@@ -144,7 +144,7 @@ def test_looking_at_every_path_changes_nothing(server: Server, admin: Client, na
         assert everything(server.url) == before
     # Asked by POST, the same address does change something.
     assert admin.ask("POST", f"/v1/offers/{names['token']}/claim", {})["state"] == "confirmed"
-    assert changed(server, before) >= {"bookings", "offers", "log", "stream"}
+    assert changed(server, before) >= {"fairhold_bookings", "fairhold_offers", "fairhold_log", "stream"}
 
 
 def changed(server: Server, before: dict[str, Any]) -> set[str]:
@@ -171,4 +171,4 @@ def test_control_where_opening_acts_a_preview_changes_something(
         assert changed(server, before) == set()
         with broken(place, "opening acts"):
             looked_at(preview, [link])
-    assert changed(server, before) >= {"bookings", "offers", "log"}
+    assert changed(server, before) >= {"fairhold_bookings", "fairhold_offers", "fairhold_log"}

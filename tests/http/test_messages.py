@@ -94,8 +94,8 @@ def test_a_secret_is_shown_once(admin: Client, server: Server, hook: Receiver) -
     turned = admin.ask("POST", f"{path}/rotate", **keyed("r1"))
     assert turned["secret"] not in (None, made["secret"])
     assert admin.ask("POST", f"{path}/rotate", **keyed("r1")) == turned
-    dumped = str(asyncio.run(ask(server.url, "SELECT * FROM webhooks")))
-    dumped += str(asyncio.run(ask(server.url, "SELECT * FROM requests")))
+    dumped = str(asyncio.run(ask(server.url, "SELECT * FROM fairhold_webhooks")))
+    dumped += str(asyncio.run(ask(server.url, "SELECT * FROM fairhold_requests")))
     assert made["id"] in dumped
     assert made["secret"] not in dumped
     assert admin.ask("DELETE", path, **keyed("d1")) == {"id": made["id"]}

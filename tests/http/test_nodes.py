@@ -202,7 +202,7 @@ def test_who_is_written_to_has_what_the_letter_says_and_nobody_is_forgotten() ->
             assert client.post("/v1/pools/crowd/bookings", json={"party": late}).status_code == 503
             database.start()
             server.wait_until_ready()
-            found = asyncio.run(ask(database.url, "SELECT party_id FROM bookings"))
+            found = asyncio.run(ask(database.url, "SELECT party_id FROM fairhold_bookings"))
             joined = {f"{row[0]}@example.org" for row in found}
             # What was in hand when the database died comes again two minutes later.
             client.advance(3_600)
@@ -220,7 +220,7 @@ def test_somebody_elses_database_ends_the_service_with_a_clear_line(tmp_path: An
     with server:
         assert server.process is not None
         assert server.process.wait(PATIENCE_S) == 3
-        assert "not Fairhold's" in server.log()
+        assert "none of Fairhold's" in server.log()
 
 
 def test_a_stop_does_not_wait_for_a_clock_that_goes_on_for_years(sqlite_url: str) -> None:

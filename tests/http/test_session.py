@@ -289,7 +289,7 @@ def test_neither_passwords_nor_tokens_are_kept_or_logged(server: Server, admin: 
         noa.ask("GET", "/v1/session")
         token = admin.ask("POST", f"/v1/members/{noa.ask('GET', '/v1/session')['member']['id']}/invite")
         hidden.append(token["invitation"]["token"])
-    tables = ("members", "sessions", "requests", "api_keys")
+    tables = ("fairhold_members", "fairhold_sessions", "fairhold_requests", "fairhold_api_keys")
     dumped = "".join(str(asyncio.run(ask(server.url, f"SELECT * FROM {table}"))) for table in tables)
     assert "noa@example.org" in dumped
     log = server.log("invite_member")

@@ -177,7 +177,7 @@ def test_instants_out_of_reach_are_refused(admin: Client, moment: str) -> None:
 NAMES = [
     "🎉👩\u200d👩\u200d👧",
     "שָׁלוֹם \u202eabc",
-    "Robert'); DROP TABLE bookings;--",
+    "Robert'); DROP TABLE fairhold_bookings;--",
     "<script>alert(1)</script>",
     "ﷺ",
     "a\tb\nc",

@@ -78,8 +78,8 @@ async def test_nothing_of_a_person_is_left(hf: Fairhold, database_url: str) -> N
     assert traces(after) == []
     assert traces(on_disk(database_url)) == []
     assert [granted(await hf.stats(pool)) for pool in ("yoga", "gig")] == figures
-    assert {table: len(rows) for table, rows in after.items() if table != "log"} == {
-        table: len(rows) for table, rows in before.items() if table != "log"
+    assert {table: len(rows) for table, rows in after.items() if table != "fairhold_log"} == {
+        table: len(rows) for table, rows in before.items() if table != "fairhold_log"
     }
     for booking, state in ((ann, "cancelled"), (again, "confirmed")):
         shown = granted(await hf.booking(booking.id))
@@ -117,12 +117,21 @@ async def test_a_redaction_that_nobody_vouches_for_is_a_forgery(hf: Fairhold, da
     await lived(hf)
     granted(await hf.erase_person("ann-4711"))
     changes = [
-        "UPDATE log SET body = replace(body, 'erased-', 'herself-') WHERE kind = 'Joined'",
-        "UPDATE log SET body = replace(body, '\"quantity\":2', '\"quantity\":3') WHERE kind = 'Held'",
-        'UPDATE log SET body = replace(body, \'"party":"bea"\', \'"party":"eve"\') WHERE kind = \'Joined\'',
-        "UPDATE log SET body = replace(body, '\"entries\":[[', '\"entries\":[[9') WHERE kind = 'Erased'",
+        "UPDATE fairhold_log SET body = replace(body, 'erased-', 'herself-') WHERE kind = 'Joined'",
+        (
+            "UPDATE fairhold_log SET body = replace(body, '\"quantity\":2', '\"quantity\":3') WHERE "
+            "kind = 'Held'"
+        ),
+        (
+            'UPDATE fairhold_log SET body = replace(body, \'"party":"bea"\', \'"party":"eve"\') WHERE '
+            "kind = 'Joined'"
+        ),
+        (
+            "UPDATE fairhold_log SET body = replace(body, '\"entries\":[[', '\"entries\":[[9') WHERE "
+            "kind = 'Erased'"
+        ),
     ]
-    saved = await ask(database_url, "SELECT pool_id, seq, body FROM log ORDER BY pool_id, seq")
+    saved = await ask(database_url, "SELECT pool_id, seq, body FROM fairhold_log ORDER BY pool_id, seq")
     for change in changes:
         await ask(database_url, change)
         report = await verified(database_url)
@@ -130,7 +139,7 @@ async def test_a_redaction_that_nobody_vouches_for_is_a_forgery(hf: Fairhold, da
         for pool_id, seq, body in saved:
             where = f"pool_id = {pool_id} AND seq = {seq}"
             quoted = body.replace("'", "''")
-            await ask(database_url, f"UPDATE log SET body = '{quoted}' WHERE {where}")
+            await ask(database_url, f"UPDATE fairhold_log SET body = '{quoted}' WHERE {where}")
 
 
 async def test_who_is_still_to_be_answered_is_refused_or_cancelled_first(

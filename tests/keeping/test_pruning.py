@@ -52,7 +52,7 @@ async def test_ended_bookings_lose_the_person_and_live_ones_do_not(hf: Fairhold,
     assert [await name_in(hf, b.id) for b in (old, kept, young)] == ["", "Ann Zelda", "Ann Zelda"]
     shown = granted(await hf.booking(old.id)).party
     assert (shown.id, shown.tags, shown.contacts) == ("ann", ("vip",), {})
-    assert await ask(database_url, "SELECT key FROM requests") == [("young",)]
+    assert await ask(database_url, "SELECT key FROM fairhold_requests") == [("young",)]
     assert granted(await hf.prune(7 * DAY)).bookings == 0
 
 
@@ -87,7 +87,9 @@ async def test_messages_that_were_dealt_with_are_emptied(hf: Fairhold, database_
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
     for who in ("ann", "bea"):
         granted(await hf.cancel(granted(await hf.book("gig", who)).id))
-    await ask(database_url, "UPDATE outbox SET state = 'dead', error = 'not zelda@' WHERE booking = 1")
+    await ask(
+        database_url, "UPDATE fairhold_outbox SET state = 'dead', error = 'not zelda@' WHERE booking = 1"
+    )
     await hf.advance(seconds=10 * DAY)
     pruned = granted(await hf.prune(7 * DAY)).messages
     found = granted(await hf.messages("gig"))
@@ -106,9 +108,9 @@ async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Fairhold
     granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1}))
     old = granted(await hf.book("gig", ANN))
     granted(await hf.cancel(old.id))
-    await ask(database_url, "UPDATE outbox SET state = 'dead', error = 'not zelda@'")
+    await ask(database_url, "UPDATE fairhold_outbox SET state = 'dead', error = 'not zelda@'")
     row = "pool_id, seq, part, 'email', 'dead', 1, created_at, 'not zelda@'"
-    await ask(database_url, f"INSERT INTO deliveries SELECT {row} FROM outbox")
+    await ask(database_url, f"INSERT INTO fairhold_deliveries SELECT {row} FROM fairhold_outbox")
     await hf.advance(seconds=10 * DAY)
     # Nothing was said, so nothing is pruned, however old.
     assert await hf.retention() == Retention()
@@ -121,7 +123,7 @@ async def test_a_policy_says_for_how_long_of_people_and_of_messages(hf: Fairhold
     assert (told.bookings, told.messages > 0, told.dry_run) == (0, True, True)
     assert await dump(database_url) == before
     assert granted(await hf.prune()) == Pruned(0, told.messages, 0)
-    assert await ask(database_url, "SELECT DISTINCT error FROM deliveries") == [("",)]
+    assert await ask(database_url, "SELECT DISTINCT error FROM fairhold_deliveries") == [("",)]
     assert await name_in(hf, old.id) == "Ann Zelda"
     await hf.advance(seconds=21 * DAY)
     assert granted(await hf.prune()) == Pruned(1, 0, 0)

@@ -20,7 +20,7 @@ async def with_messages_for_later(url: str, pools: int) -> None:
     )
     values = f"n, 1, 0, 'hold_ending', 'party', 1, '{{}}', 0, 'pending', {START + 10**10}, 0, ''"
     numbers = f"WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {pools})"
-    await ask(url, f"INSERT INTO outbox ({columns}) {numbers} SELECT {values} FROM c")
+    await ask(url, f"INSERT INTO fairhold_outbox ({columns}) {numbers} SELECT {values} FROM c")
 
 
 async def work_of_taking(hf: Fairhold) -> int:
@@ -46,7 +46,7 @@ async def test_pools_with_messages_for_later_are_not_looked_at(sqlite_url: str) 
             await with_messages_for_later(sqlite_url, pools)
             granted(await hf.confirm(granted(await hf.book("gig", f"ann {pools}")).id))
             work.append(await work_of_taking(hf))
-            await ask(sqlite_url, "DELETE FROM outbox")
+            await ask(sqlite_url, "DELETE FROM fairhold_outbox")
         assert work[1] <= 2 * work[0] + 2, work
 
 

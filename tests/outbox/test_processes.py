@@ -107,7 +107,9 @@ async def test_who_is_killed_after_sending_leaves_a_repeat_with_the_same_id(
         assert len(mail.letters) == 1
 
         async def is_said(state: str, attempts: int) -> bool:
-            return await ask(database_url, "SELECT state, attempts FROM outbox") == [(state, attempts)]
+            return await ask(database_url, "SELECT state, attempts FROM fairhold_outbox") == [
+                (state, attempts)
+            ]
 
         assert await is_said("pending", 1)
         with processes(Process("send", database_url, mail.url)) as (other,):

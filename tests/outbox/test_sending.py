@@ -92,16 +92,16 @@ async def test_nothing_is_lost_when_the_mail_server_is_down_for_an_hour(post: Po
 async def test_a_poisoned_message_does_not_stop_the_others(post: Post) -> None:
     """One row is damaged beyond understanding; the others go out, and it comes again later."""
     await offered(post)
-    await ask(post.url, "UPDATE outbox SET facts = 'no JSON at all' WHERE kind = 'confirmed'")
+    await ask(post.url, "UPDATE fairhold_outbox SET facts = 'no JSON at all' WHERE kind = 'confirmed'")
     await post.outbox.send_due()
     assert len(post.mail.letters) == 4
-    left = await ask(post.url, "SELECT kind, attempts FROM outbox WHERE state = 'pending'")
+    left = await ask(post.url, "SELECT kind, attempts FROM fairhold_outbox WHERE state = 'pending'")
     assert left == [("confirmed", 1)]
     # It comes again, less and less often, and is given up in the end; nobody waits for it.
     await post.book("chair", "Cyd")
     await post.pass_time(40 * HOUR_S, step_s=HOUR_S / 2)
     assert post.mail.to("cyd@example.org")
-    poisoned = "SELECT state, attempts FROM outbox WHERE kind = 'confirmed'"
+    poisoned = "SELECT state, attempts FROM fairhold_outbox WHERE kind = 'confirmed'"
     assert (await ask(post.url, poisoned))[0] == ("dead", ATTEMPTS_MAX)
 
 

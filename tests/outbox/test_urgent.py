@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from pathlib import Path
 
 import pytest
 
@@ -21,13 +20,15 @@ MANY = 5_000
 
 async def with_due(post: Post, kind: str, number: int, due_at: int = START) -> None:
     """So many messages of the pool that are due, about nobody."""
-    (highest,) = (await ask(post.url, "SELECT coalesce(max(seq), 0) FROM outbox"))[0]
+    (highest,) = (await ask(post.url, "SELECT coalesce(max(seq), 0) FROM fairhold_outbox"))[0]
     columns = (
         "pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error"
     )
     values = f"id, {highest + 1_000} + n, 0, '{kind}', 'party', NULL, '{{}}', 0, 'pending', {due_at}, 0, ''"
     numbers = f"WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {number})"
-    await ask(post.url, f"INSERT INTO outbox ({columns}) {numbers} SELECT {values} FROM c, pools")
+    await ask(
+        post.url, f"INSERT INTO fairhold_outbox ({columns}) {numbers} SELECT {values} FROM c, fairhold_pools"
+    )
 
 
 def kinds(rows: list[Row]) -> list[str]:
@@ -69,20 +70,20 @@ async def test_what_is_urgent_is_found_without_a_look_at_the_rest(post: Post) ->
     await with_due(post, "joined", MANY)
     dialect = dialect_of(post.url)
     known = queries.load_queries(dialect)
-    for name, index in (("take_urgent", "outbox_urgent"), ("take_earlier", "outbox_about")):
+    for name, index in (("take_urgent", "fairhold_outbox_urgent"), ("take_earlier", "fairhold_outbox_about")):
         if dialect == "sqlite":
             plan = await ask(post.url, "EXPLAIN QUERY PLAN " + re.sub(r"\?\d", "1", known[name]))
         else:
-            await ask(post.url, "ANALYZE outbox")
+            await ask(post.url, "ANALYZE fairhold_outbox")
             plan = await ask(post.url, "EXPLAIN " + re.sub(r"\$\d", "'{1}'", known[name]))
         assert index in str(plan), plan
-        assert not re.search(r"SCAN outbox|SCAN w|Seq Scan on outbox w", str(plan)), plan
+        assert not re.search(r"SCAN fairhold_outbox|SCAN w|Seq Scan on fairhold_outbox w", str(plan)), plan
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 def test_the_database_finds_the_same_kinds_as_the_program_calls_urgent(dialect: str) -> None:
-    schema = Path(queries.__file__).parent.joinpath(dialect, "schema.sql").read_text(encoding="utf-8")
-    index = schema.split("CREATE INDEX outbox_urgent")[1].split(";")[0]
+    schema = queries.migration_texts(dialect)["0001_first.sql"]
+    index = schema.split("CREATE INDEX fairhold_outbox_urgent")[1].split(";")[0]
     for text in (index, queries.load_queries(dialect)["take_urgent"]):
         # SQLite says it with OR: see decision 45.
         listed = re.search(r"kind IN \(([^)]*)\)", text) if dialect == "postgres" else None

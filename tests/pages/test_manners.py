@@ -255,6 +255,6 @@ async def test_an_org_of_before_keeps_its_pages_whatever_it_is_called(
     server: Server, admin: Client, visitor: Visitor
 ) -> None:
     pool = admin.pool("of-before", 3, "checkout", page=True)
-    await ask(server.url, "UPDATE pools SET org = 'Acme & Sons' WHERE key = 'of-before'")
+    await ask(server.url, "UPDATE fairhold_pools SET org = 'Acme & Sons' WHERE key = 'of-before'")
     assert "of-before" in visitor.look(f"/p/{pool['id']}")
-    await ask(server.url, "UPDATE pools SET org = 'default' WHERE key = 'of-before'")
+    await ask(server.url, "UPDATE fairhold_pools SET org = 'default' WHERE key = 'of-before'")

@@ -109,5 +109,5 @@ async def test_the_lowest_and_the_highest_number_are_kept(store: Store, database
     tx = await store.begin()
     await tx.many("insert_blocks", [(2**62, -(2**63), 2**63 - 1)])
     await tx.commit()
-    found = await ask(database_url, "SELECT pool_id, low, count FROM line_blocks")
+    found = await ask(database_url, "SELECT pool_id, low, count FROM fairhold_line_blocks")
     assert found == [(2**62, -(2**63), 2**63 - 1)]

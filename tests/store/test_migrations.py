@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from importlib.resources import files
 from pathlib import Path
 
 import asyncpg
@@ -16,13 +16,15 @@ import pytest
 from fairhold import Fairhold, granted
 from fairhold.config import make_store
 from fairhold.errors import SchemaUnknown, Unavailable
+from fairhold.store.migrations import load_migrations
 from fairhold.store.postgres import store as postgres_store
 from fairhold.store.postgres.store import MIGRATION_LOCK, QUERIES
-from fairhold.store.queries import load_migrations
 from fairhold.store.sqlite import store as sqlite_store
-from tests.database import START, ask, dialect_of, opened, sqlite_file
+from tests.cli.conftest import Cli
+from tests.database import START, ask, dialect_of, every_row, opened, sqlite_file
 from tests.patience import PATIENCE_S, until
-from tests.store.upgrades.loading import every_row, load
+from tests.store.made_migrations import MADE, made_migrations
+from tests.verified import assert_verified
 
 OPEN_AND_TELL = """
 import asyncio, sys
@@ -47,13 +49,13 @@ async def migrate(url: str) -> list[str]:
 
 
 async def test_an_empty_database_is_set_up_once(empty_database_url: str) -> None:
-    names = [name for _, name, _ in load_migrations(dialect_of(empty_database_url))]
+    names = [step.name for step in load_migrations(dialect_of(empty_database_url))]
     assert await migrate(empty_database_url) == names
     assert await migrate(empty_database_url) == []
     applied = await ask(
         empty_database_url, "SELECT version, applied_at FROM fairhold_schema ORDER BY version"
     )
-    assert applied == [(number, START) for number, _, _ in load_migrations(dialect_of(empty_database_url))]
+    assert applied == [(step.number, START) for step in load_migrations(dialect_of(empty_database_url))]
 
 
 async def test_opening_sets_up_an_empty_database_and_keeps_a_used_one(empty_database_url: str) -> None:
@@ -64,7 +66,7 @@ async def test_opening_sets_up_an_empty_database_and_keeps_a_used_one(empty_data
 
 
 async def test_opening_without_leave_to_migrate_names_what_is_missing(empty_database_url: str) -> None:
-    with pytest.raises(SchemaUnknown, match="0001_initial"):
+    with pytest.raises(SchemaUnknown, match="0001_first"):
         async with Fairhold.open(empty_database_url, migrate=False):
             pass
     await migrate(empty_database_url)
@@ -85,7 +87,7 @@ async def test_processes_that_start_at_once_on_an_empty_database_all_find_it_rea
     secrets = {said.decode().strip() for said, _ in told}
     assert len(secrets) == 1
     assert secrets != {""}
-    assert await ask(empty_database_url, "SELECT count(*) FROM pools") == [(4,)]
+    assert await ask(empty_database_url, "SELECT count(*) FROM fairhold_pools") == [(4,)]
     known = len(load_migrations(dialect_of(empty_database_url)))
     assert await ask(empty_database_url, "SELECT count(*) FROM fairhold_schema") == [(known,)]
 
@@ -111,21 +113,23 @@ async def test_while_a_backup_reads_a_migration_lets_everybody_else_through(
 ) -> None:
     """Who comes after one that waits for a table waits behind it, though all they want is to look."""
     monkeypatch.setattr(postgres_store, "MIGRATION_S", 10 * PATIENCE_S)
-    await load(postgres_url, 1)
+    await migrate(postgres_url)
+    made_migrations(monkeypatch)
     waits = "SELECT true FROM pg_locks WHERE locktype = 'relation' AND NOT granted"
     async with reading(postgres_url):
         migrating = asyncio.create_task(migrate(postgres_url))
         await until(lambda: ask(postgres_url, waits))
-        await asyncio.wait_for(ask(postgres_url, "SELECT count(*) FROM bookings"), PATIENCE_S)
+        await asyncio.wait_for(ask(postgres_url, "SELECT count(*) FROM fairhold_bookings"), PATIENCE_S)
         assert not migrating.done()
-    assert len(await migrating) == len(load_migrations("postgres")) - 1
+    assert await migrating == list(MADE)
 
 
 async def test_a_migration_gives_up_before_a_backup_that_does_not_end_and_has_changed_nothing(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_store, "MIGRATION_S", 0.0)
-    await load(postgres_url, 1)
+    await migrate(postgres_url)
+    made_migrations(monkeypatch)
     before = await every_row(postgres_url)
     async with reading(postgres_url):
         with pytest.raises(Unavailable, match="nothing was changed"):
@@ -140,29 +144,73 @@ async def reading(url: str) -> AsyncIterator[None]:
     connection = await asyncpg.connect(url)
     try:
         async with connection.transaction(readonly=True):
-            await connection.execute("SELECT count(*) FROM bookings")
+            await connection.execute("SELECT count(*) FROM fairhold_bookings")
             yield
     finally:
         await connection.close()
 
 
-async def test_somebody_elses_database_is_refused_and_left_as_it_was(empty_database_url: str) -> None:
-    await ask(empty_database_url, "CREATE TABLE customers (name TEXT)")
-    with pytest.raises(SchemaUnknown, match="not Fairhold's"):
-        async with opened(empty_database_url):
-            pass
-    with pytest.raises(SchemaUnknown, match="not Fairhold's"):
-        async with opened(empty_database_url, migrate=False):
-            pass
-    listed = "SELECT name FROM sqlite_schema" if dialect_of(empty_database_url) == "sqlite" else PUBLIC
-    assert await ask(empty_database_url, listed) == [("customers",)]
-    if dialect_of(empty_database_url) == "sqlite":
-        assert await ask(empty_database_url, "PRAGMA journal_mode") == [("delete",)]
+LISTED = {
+    "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'table'",
+    "postgres": "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'",
+}
+
+
+async def test_opening_leaves_a_database_with_other_tables_as_it_was(empty_database_url: str) -> None:
+    url, dialect = empty_database_url, dialect_of(empty_database_url)
+    await ask(url, "CREATE TABLE customers (name TEXT)")
+    for may_migrate in (True, False):
+        with pytest.raises(SchemaUnknown, match=r"other tables \(customers\).*fairhold migrate"):
+            async with opened(url, migrate=may_migrate):
+                pass
+    assert await ask(url, LISTED[dialect]) == [("customers",)]
+    if dialect == "sqlite":
+        assert await ask(url, "PRAGMA journal_mode") == [("delete",)]
+
+
+async def test_asked_to_migrate_fairhold_stands_beside_other_tables(empty_database_url: str) -> None:
+    """A program's own tables may have the very names that ours have behind their prefix."""
+    url, names = empty_database_url, ("customers", "sessions", "log", "pools", "bookings", "units")
+    for name in names:
+        await ask(url, f"CREATE TABLE {name} (remark TEXT)")
+        await ask(url, f"INSERT INTO {name} VALUES ('mine')")
+    assert "0001_first.sql" in await asyncio.to_thread(Cli(url), "migrate")
+    async with opened(url) as hf:
+        granted(await hf.create_pool("chair", preset="checkout", quotas={"main": 1}))
+        granted(await hf.confirm(granted(await hf.book("chair", "ann")).id))
+    for name in names:
+        assert await ask(url, f"SELECT * FROM {name}") == [("mine",)]
+    ours = {table for (table,) in await ask(url, LISTED[dialect_of(url)])} - {*names, "sqlite_sequence"}
+    assert [table for table in ours if not table.startswith("fairhold_")] == []
+    await assert_verified(url)
+
+
+async def test_everything_that_the_schema_makes_has_the_prefix(empty_database_url: str) -> None:
+    for step in load_migrations(dialect_of(empty_database_url)):
+        made = re.findall(r"(?:TABLE|INDEX|TRIGGER|FUNCTION|CONSTRAINT) (\w+)", step.text)
+        assert len(made) > 50
+        assert [name for name in made if not name.startswith("fairhold_")] == []
+
+
+async def test_a_database_of_another_edition_of_the_first_schema_is_refused(
+    empty_database_url: str,
+) -> None:
+    """Until the first release it is edited in place, so its number alone says too little."""
+    await migrate(empty_database_url)
+    await ask(empty_database_url, "UPDATE fairhold_schema SET digest = 'of yesterday'")
+    for may_migrate in (True, False):
+        with pytest.raises(SchemaUnknown, match=r"another edition of 0001_first\.sql"):
+            async with opened(empty_database_url, migrate=may_migrate):
+                pass
+    said = await asyncio.to_thread(lambda: Cli(empty_database_url)("verify", code=3))
+    assert "begin with a new database" in said
 
 
 async def test_a_newer_schema_is_refused(empty_database_url: str) -> None:
     await migrate(empty_database_url)
-    await ask(empty_database_url, "INSERT INTO fairhold_schema (version, applied_at) VALUES (99, 0)")
+    await ask(
+        empty_database_url, "INSERT INTO fairhold_schema (version, digest, applied_at) VALUES (99, '', 0)"
+    )
     newest = load_migrations(dialect_of(empty_database_url))[-1][0]
     for may_migrate in (True, False):
         with pytest.raises(SchemaUnknown, match=f"schema 99; this Fairhold knows up to {newest}$"):
@@ -180,64 +228,8 @@ def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> No
 
 def test_both_dialects_have_the_same_migrations() -> None:
     assert [one[:2] for one in load_migrations("sqlite")] == [one[:2] for one in load_migrations("postgres")]
-    numbers = [number for number, _, _ in load_migrations("sqlite")]
+    numbers = [step.number for step in load_migrations("sqlite")]
     assert numbers == list(range(1, len(numbers) + 1))
-
-
-# The sum of the migrations is the schema.
-
-PUBLIC = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
-COLUMNS = """
-    SELECT table_name::text, column_name::text, ordinal_position, data_type::text, is_nullable::text,
-        column_default::text
-    FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 3
-"""
-CONSTRAINTS = """
-    SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid)
-    FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2
-"""
-INDEXES = (
-    "SELECT tablename::text, indexname::text, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 2"
-)
-
-
-async def described(url: str) -> list[object]:
-    """Everything that a database says about its schema, without comments and line breaks."""
-    if dialect_of(url) == "sqlite":
-        found = await ask(url, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
-        return [(*row[:3], plain(row[3] or "")) for row in found]
-    return [await ask(url, query) for query in (COLUMNS, CONSTRAINTS, INDEXES)]
-
-
-def plain(statement: str) -> str:
-    return " ".join(" ".join(line.partition("--")[0] for line in statement.splitlines()).split())
-
-
-async def test_the_sum_of_the_migrations_is_the_schema(empty_database_url: str) -> None:
-    """Who reads schema*.sql reads what the databases have."""
-    folder = files("fairhold.store") / dialect_of(empty_database_url)
-    pieces = sorted(file.name for file in folder.iterdir() if file.name.startswith("schema"))
-    text = "".join((folder / name).read_text(encoding="utf-8") for name in pieces)
-    if dialect_of(empty_database_url) == "sqlite":
-        with closing(sqlite3.connect(sqlite_file(empty_database_url))) as connection:
-            connection.executescript(text)
-    else:
-        connection = await asyncpg.connect(empty_database_url)
-        await connection.execute(text)
-        await connection.close()
-    written = await described(empty_database_url)
-    assert len(written) > 2
-    await clear(empty_database_url)
-    await migrate(empty_database_url)
-    assert await described(empty_database_url) == written
-
-
-async def clear(url: str) -> None:
-    if dialect_of(url) == "sqlite":
-        Path(sqlite_file(url)).unlink()
-        return
-    for (table,) in await ask(url, PUBLIC):
-        await ask(url, f"DROP TABLE {table}")
 
 
 async def test_whoever_waits_for_a_migration_waits_longer_than_for_a_command(
@@ -257,8 +249,11 @@ async def test_whoever_waits_for_a_migration_waits_longer_than_for_a_command(
         assert len(await migrating) == len(load_migrations("sqlite"))
 
 
-async def test_a_disk_that_fills_up_during_a_migration_leaves_what_was_there(sqlite_url: str) -> None:
-    await load(sqlite_url, 1)
+async def test_a_disk_that_fills_up_during_a_migration_leaves_what_was_there(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate(sqlite_url)
+    made_migrations(monkeypatch)
     before = await every_row(sqlite_url)
     store = make_store(sqlite_url)
     await store.open()

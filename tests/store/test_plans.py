@@ -23,30 +23,35 @@ from tests.database import SECRET, ask
 SIZES: Final = (0, 40, 160, 640, 1_000, 1_500, 2_000, 3_000)
 # What each looks for, and along which indexes: who has a place or a hold, and who stands before.
 ROADS: Final = {
-    "live_of_parties": ("'{1}', '{ann}'", {"one_place_in_line", "booking_holds"}),
-    "bookings_of_parties": ("'{1}', '{ann}'", {"one_place_in_line", "booking_holds"}),
+    "live_of_parties": ("'{1}', '{ann}'", {"fairhold_one_place_in_line", "fairhold_booking_holds"}),
+    "bookings_of_parties": ("'{1}', '{ann}'", {"fairhold_one_place_in_line", "fairhold_booking_holds"}),
     "bookings_of_person": (
         "'default', 'ann'",
-        {"one_place_in_line", "booking_holds", "booking_past", "pools_pkey"},
+        {
+            "fairhold_one_place_in_line",
+            "fairhold_booking_holds",
+            "fairhold_booking_past",
+            "fairhold_pools_pkey",
+        },
     ),
-    "bookings_by_number": ("'{1}', '{1}'", {"bookings_pkey"}),
-    "bookings_due": ("1, 1, 1", {"booking_due"}),
-    "due_after": ("1, 1", {"booking_due"}),
-    "bookings_offered": ("1, 1", {"booking_due"}),
-    "bookings_behind": ("1, 1, 1", {"line_order"}),
-    "offered_behind": ("1, 1, 1", {"offered_order"}),
-    "bookings_taking": ("1, 'main', 1", {"booking_taken"}),
-    "line_end": ("1, 1", {"line_order"}),
-    "position_of": ("1, 1", {"bookings_pkey", "line_order", "line_blocks_pkey"}),
-    "waiting_before": ("'{1}', '{1}'", {"line_order", "line_blocks_pkey"}),
-    "line_groups": ("1, 1", {"line_groups"}),
-    "group_members": ("1, 'main', 1, 1, '', 1, 1", {"line_groups"}),
-    "last_taken": ("1, 'main', 1", {"booking_taken"}),
+    "bookings_by_number": ("'{1}', '{1}'", {"fairhold_bookings_pkey"}),
+    "bookings_due": ("1, 1, 1", {"fairhold_booking_due"}),
+    "due_after": ("1, 1", {"fairhold_booking_due"}),
+    "bookings_offered": ("1, 1", {"fairhold_booking_due"}),
+    "bookings_behind": ("1, 1, 1", {"fairhold_line_order"}),
+    "offered_behind": ("1, 1, 1", {"fairhold_offered_order"}),
+    "bookings_taking": ("1, 'main', 1", {"fairhold_booking_taken"}),
+    "line_end": ("1, 1", {"fairhold_line_order"}),
+    "position_of": ("1, 1", {"fairhold_bookings_pkey", "fairhold_line_order", "fairhold_line_blocks_pkey"}),
+    "waiting_before": ("'{1}', '{1}'", {"fairhold_line_order", "fairhold_line_blocks_pkey"}),
+    "line_groups": ("1, 1", {"fairhold_line_groups"}),
+    "group_members": ("1, 'main', 1, 1, '', 1, 1", {"fairhold_line_groups"}),
+    "last_taken": ("1, 'main', 1", {"fairhold_booking_taken"}),
 }
 # So it was before an index that begins with the quota.
 TEMPTING: Final = """
-    DROP INDEX booking_taken;
-    CREATE INDEX booking_taken ON bookings (pool_id, quota, arrival, number)
+    DROP INDEX fairhold_booking_taken;
+    CREATE INDEX fairhold_booking_taken ON fairhold_bookings (pool_id, quota, arrival, number)
         WHERE state IN ('offered', 'held', 'confirmed')"""
 
 
@@ -54,7 +59,7 @@ async def taken_while_a_crowd_comes(url: str, *altered: str) -> dict[str, set[st
     """The indexes of each query's plans, at all sizes."""
     found: dict[str, set[str]] = {name: set() for name in ROADS}
     async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
-        for statement in ("ALTER TABLE bookings SET (autovacuum_enabled = false)", *altered):
+        for statement in ("ALTER TABLE fairhold_bookings SET (autovacuum_enabled = false)", *altered):
             await ask(url, statement)
         granted(await hf.create_pool("gig", preset="event_signup", quotas={"main": 1_500}))
         came = 0
@@ -113,4 +118,4 @@ async def test_control_left_to_itself_it_plans_for_everybody(
 
 async def test_control_an_index_that_tempts_is_gone_along(postgres_url: str) -> None:
     found = await taken_while_a_crowd_comes(postgres_url, *TEMPTING.split(";"))
-    assert "booking_taken" in found["live_of_parties"]
+    assert "fairhold_booking_taken" in found["live_of_parties"]

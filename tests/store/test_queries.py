@@ -31,7 +31,7 @@ def names_used() -> Iterator[str]:
                 at = PASSING.get(asked, 0)
                 asks = asked in PASSING or asked.lstrip("_") in ASKING
                 given = node.args[at] if asks and len(node.args) > at else None
-            elif isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "QUERIES":
+            elif isinstance(node, ast.Subscript) and _are_queries(node.value):
                 given = node.slice
             else:
                 continue
@@ -39,6 +39,12 @@ def names_used() -> Iterator[str]:
             for part in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield part.value
+
+
+def _are_queries(node: ast.expr) -> bool:
+    """True for `QUERIES`, and for the queries that an object keeps for its schema."""
+    name = getattr(node, "attr", "") or getattr(node, "id", "")
+    return name.lower().strip("_") == "queries"
 
 
 def parameters(dialect: str, query: str) -> int:

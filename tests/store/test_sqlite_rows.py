@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from fairhold.store.queries import load_migrations
+from fairhold.store.migrations import load_migrations
 from fairhold.store.sqlite.bulk import QUERIES, inserting
 
 # Rows that every day writes by the thousand.
@@ -36,7 +36,7 @@ HOT: Final = (
 @pytest.fixture
 def database() -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for _, _, text in load_migrations("sqlite"):
+        for _, _, text, _ in load_migrations("sqlite"):
             connection.executescript(text)
         yield connection
 
@@ -101,16 +101,18 @@ def test_every_value_of_many_rows_stands_where_it_belongs(
     found = database.execute(
         """SELECT pool_id, number, reference, party_id, party, answers, quota, quantity, state, place,
         arrival, price, units, created_at, expires_at, confirmed_at, source, door
-        FROM bookings ORDER BY number"""
+        FROM fairhold_bookings ORDER BY number"""
     ).fetchall()
     assert found == rows
-    assert database.execute("SELECT count(*) FROM bookings WHERE asked_price IS NOT price").fetchone() == (0,)
+    assert database.execute(
+        "SELECT count(*) FROM fairhold_bookings WHERE asked_price IS NOT price"
+    ).fetchone() == (0,)
 
 
 def test_bytes_come_back_as_bytes_and_nothing_as_nothing(database: sqlite3.Connection) -> None:
     rows = [(1, seq, 5, "Held", None, "party", "{}", bytes([seq]) * 32, b"") for seq in range(1, 100)]
     written(database, "insert_log", rows)
     found = database.execute(
-        "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM log ORDER BY seq"
+        "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM fairhold_log ORDER BY seq"
     ).fetchall()
     assert found == rows

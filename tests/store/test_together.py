@@ -63,7 +63,7 @@ def request(key: str, answer: str = "refusal {}") -> tuple[Any, ...]:
 
 
 async def keys(url: str) -> set[str]:
-    return {row[0] for row in await ask(url, "SELECT key FROM requests")}
+    return {row[0] for row in await ask(url, "SELECT key FROM fairhold_requests")}
 
 
 async def finish(hf: Fairhold, seen: Seen, *writes: Write) -> bool:
@@ -92,7 +92,7 @@ async def test_there_must_be_a_core_to_write_beside_us(
 async def test_every_value_arrives_as_it_is(hf: Fairhold, database_url: str) -> None:
     rows = [request(key, f"refusal {text(key)}") for key in ODD]
     assert await finish(hf, await seen_of(hf), Write("insert_requests", rows))
-    found = await ask(database_url, "SELECT org, key, digest, answer, created_at FROM requests")
+    found = await ask(database_url, "SELECT org, key, digest, answer, created_at FROM fairhold_requests")
     assert {(*row[:2], bytes(row[2]), *row[3:]) for row in found} == set(rows)
 
 
@@ -105,7 +105,8 @@ async def test_each_hash_stands_in_its_own_row(hf: Fairhold, database_url: str) 
     ]
     assert await finish(hf, seen, Write("insert_log", rows))
     query = (
-        "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM log WHERE seq >= 10 ORDER BY seq"
+        "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM fairhold_log "
+        "WHERE seq >= 10 ORDER BY seq"
     )
     found = await ask(database_url, query)
     assert [(*row[:7], bytes(row[7]), bytes(row[8])) for row in found] == rows

@@ -15,7 +15,7 @@ from tests.database import dump, opened
 TEXTS = {
     "emoji": "Zoë 👩🏽‍🚀🇫🇮 ✈",
     "right to left": "\u202bשלום مرحبا\u202c",
-    "sql": "Robert'); DROP TABLE bookings;-- $1 ?1 {booking} %s",
+    "sql": "Robert'); DROP TABLE fairhold_bookings;-- $1 ?1 {booking} %s",
     "500 characters": "ж" * 500,
     "json": '{"a": [1, "\\u0000"]}\\',
     "white space": " \t two\nlines\r\n ",

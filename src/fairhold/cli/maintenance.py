@@ -29,11 +29,11 @@ def migrate(database: Database = None, as_json: Json = False) -> None:
     import asyncio
 
     from fairhold.clock import SystemClock
-    from fairhold.config import database_url, make_store
+    from fairhold.config import database_schema, database_url, make_store
     from fairhold.errors import FairholdError, SettingsWrong
 
     async def bring() -> list[str]:
-        store = make_store(database_url(database))
+        store = make_store(database_url(database), database_schema(), beside_others=True)
         await store.open()
         try:
             return await store.migrate(SystemClock().now())

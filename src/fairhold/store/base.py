@@ -133,7 +133,7 @@ class Store(Protocol):
         ...
 
     async def migrate(self, now: int) -> list[str]:
-        """Bring an empty or older schema up to date; the names of the migrations applied."""
+        """Bring an empty or older schema up to date; return the names of the migrations applied."""
         ...
 
     async def pending(self) -> list[str]:

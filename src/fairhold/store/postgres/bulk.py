@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final
 
 from fairhold.store.base import Row, Seen, Write
 from fairhold.store.queries import load_parts, load_queries
 
+# A program uses one schema or a few; each statement for a batch is one of some forty that come in practice.
+_SCHEMAS_MAX: Final = 16
+_STATEMENTS_MAX: Final = 1_024
 _SEPARATOR: Final = "\x1e"
 _NULL: Final = "\x1d"
 
@@ -29,12 +32,24 @@ def _unnesting_literals(query: str) -> str:
 
 
 _WRITTEN: Final = load_queries("postgres")
-QUERIES: Final = {name: _unnesting_literals(query) for name, query in _WRITTEN.items()}
 _JSON: Final = {
     name: {int(number) - 1 for number in re.findall(r"\$(\d+)::json\[\]", query)}
     for name, query in _WRITTEN.items()
 }
-_PARTS: Final = {name: _with_literals(part) for name, part in load_parts("postgres").items()}
+
+
+@lru_cache(_SCHEMAS_MAX)
+def queries_in(schema: str | None) -> dict[str, str]:
+    """Return the named queries for the tables of a schema; None is the one that the connection has."""
+    return {name: _unnesting_literals(query) for name, query in load_queries("postgres", schema).items()}
+
+
+QUERIES: Final = queries_in(None)
+
+
+@lru_cache(_SCHEMAS_MAX)
+def _parts_in(schema: str | None) -> dict[str, str]:
+    return {name: _with_literals(part) for name, part in load_parts("postgres", schema).items()}
 
 
 def columns(name: str, rows: Sequence[Row]) -> list[str]:
@@ -77,29 +92,30 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-@cache
-def together(names: tuple[tuple[str, bool], ...], *, parties: bool) -> str:
+@lru_cache(_STATEMENTS_MAX)
+def together(schema: str | None, names: tuple[tuple[str, bool], ...], *, parties: bool) -> str:
     """One statement for several: each named, and whether it must change as many rows as it was given.
 
     It checks first that all is as it was seen. Dividing by zero undoes everything.
     """
+    queries, pieces = queries_in(schema), _parts_in(schema)
     parts, counts = [], []
     # The first two values are the pools and their hashes, the third is how many pools there are.
     taken = 3
     named = [("live_of_parties", True)] if parties else []
     for name, exact in [*named, *names]:
-        query = QUERIES[name]
+        query = queries[name]
         asked = max(int(number) for number in re.findall(r"\$(\d+)", query))
         part = "together_read" if query.startswith("SELECT") else "together_part"
-        parts.append(_PARTS[part].format(name=name, query=_shifted(query, taken)))
+        parts.append(pieces[part].format(name=name, query=_shifted(query, taken)))
         taken += asked
         counted = "count" if name == "live_of_parties" else "count(*)"
         if exact:
             taken += 1
-            counts.append(_PARTS["together_exact"].format(name=name, counted=counted, wanted=taken))
+            counts.append(pieces["together_exact"].format(name=name, counted=counted, wanted=taken))
         else:
-            counts.append(_PARTS["together_count"].format(name=name))
-    return _PARTS["together"].format(parts=", ".join(parts), counts=", ".join(counts))
+            counts.append(pieces["together_count"].format(name=name))
+    return pieces["together"].format(parts=", ".join(parts), counts=", ".join(counts))
 
 
 def _shifted(query: str, by: int) -> str:

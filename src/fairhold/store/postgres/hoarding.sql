@@ -4,8 +4,8 @@
 -- How many live holds there are from each source, and when the first of them ends.
 SELECT x.source, count(*), min(found.expires_at) FROM unnest($1::text[], $2::bigint[]) AS x (source, at)
 CROSS JOIN LATERAL (
-    SELECT expires_at FROM bookings
-    WHERE bookings.source = x.source AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
+    SELECT expires_at FROM fairhold_bookings
+    WHERE fairhold_bookings.source = x.source AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
 ) AS found GROUP BY x.source;
 
 -- name: public_holds_of_parties
@@ -13,6 +13,6 @@ CROSS JOIN LATERAL (
 SELECT x.org, x.party, count(*), min(found.expires_at)
 FROM unnest($1::text[], $2::text[], $3::bigint[]) AS x (org, party, at)
 CROSS JOIN LATERAL (
-    SELECT expires_at FROM bookings JOIN pools ON pools.id = bookings.pool_id AND pools.org = x.org
+    SELECT expires_at FROM fairhold_bookings JOIN fairhold_pools ON fairhold_pools.id = fairhold_bookings.pool_id AND fairhold_pools.org = x.org
     WHERE party_id = x.party AND source IS NOT NULL AND state = 'held' AND expires_at > x.at LIMIT 1000
 ) AS found GROUP BY x.org, x.party;

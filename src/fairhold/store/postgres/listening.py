@@ -16,7 +16,6 @@ from fairhold.store.postgres.connections import connect, deadline
 
 log = logging.getLogger("fairhold")
 
-_CHANNEL: Final = "fairhold_due"
 _CLOSE_S: Final = 2.0
 _PAUSE_S: Final = 0.1
 _PAUSE_MAX_S: Final = 5.0
@@ -28,8 +27,9 @@ _PULSE_DEADLINE_S: Final = 3.0
 class Listening:
     """Listens for good, on one connection after the other."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, ask_channel: str) -> None:
         self._url = url
+        self._ask_channel = ask_channel
         self._woken: list[tuple[Callable[[], None], News | None]] = []
         self._task: asyncio.Task[None] | None = None
         self._connecting = False
@@ -73,7 +73,8 @@ class Listening:
         connection.add_termination_listener(lambda _: gone.set())
         try:
             with deadline(connection, _PULSE_DEADLINE_S):
-                await connection.add_listener(_CHANNEL, lambda *said: self._wake(said[-1]))
+                channel = await connection.fetchval(self._ask_channel)
+                await connection.add_listener(channel, lambda *said: self._wake(said[-1]))
             heard = True
             # What was said while nobody listened is made up for by looking.
             self._wake()

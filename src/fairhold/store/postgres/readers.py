@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import asyncpg
 from fairhold.errors import Closing, Unavailable
 from fairhold.store.base import Row
 from fairhold.store.postgres import connections
-from fairhold.store.postgres.bulk import QUERIES, columns
+from fairhold.store.postgres.bulk import columns
 from fairhold.store.postgres.connections import (
     CLOSE_S,
     LOST,
@@ -39,8 +39,9 @@ InTime = Callable[[], AbstractContextManager[None]]
 class Readers:
     """Lends connections, and at the end waits for those who have one."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, queries: Mapping[str, str]) -> None:
         self._url = url
+        self.queries = queries
         self._pool: asyncpg.Pool | None = None
         self._long_looks = asyncio.Semaphore(_LONG_MAX)
         self._reading = 0
@@ -114,7 +115,7 @@ class Readers:
                     with in_time():
                         await look.start()
                     try:
-                        yield PostgresSnapshot(connection, in_time)
+                        yield PostgresSnapshot(connection, self.queries, in_time)
                     except Exception:
                         with contextlib.suppress(asyncpg.InterfaceError), in_time():
                             await look.rollback()
@@ -147,7 +148,7 @@ class PostgresReader:
         async with self._readers.lent() as connection:
             try:
                 with deadline(connection):
-                    return await connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
+                    return await connection.fetch(self._readers.queries[name], *values)  # type: ignore[no-any-return]
             except BaseException:
                 # It may have been prepared and never asked: then the server has begun a transaction, in
                 # which nobody else may find themselves.
@@ -159,20 +160,21 @@ class PostgresReader:
 
 
 class PostgresSnapshot:
-    def __init__(self, connection: asyncpg.Connection, in_time: InTime) -> None:
+    def __init__(self, connection: asyncpg.Connection, queries: Mapping[str, str], in_time: InTime) -> None:
         self._connection = connection
+        self._queries = queries
         self._in_time = in_time
 
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         with self._in_time():
-            return await self._connection.fetch(QUERIES[name], *values)  # type: ignore[no-any-return]
+            return await self._connection.fetch(self._queries[name], *values)  # type: ignore[no-any-return]
 
     async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
         return await self.rows(name, *columns(name, keys)) if keys else []
 
     async def stream(self, name: str, *values: Any) -> AsyncIterator[Sequence[Row]]:
         with self._in_time():
-            cursor = await self._connection.cursor(QUERIES[name], *values)
+            cursor = await self._connection.cursor(self._queries[name], *values)
             page = await cursor.fetch(_PAGE)
         while page:
             yield page

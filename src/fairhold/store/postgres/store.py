@@ -8,15 +8,16 @@ standby is answered with success, and that must not be believed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import asyncpg
 
-from fairhold.errors import Closing, OutcomeUnknown, SchemaUnknown, Unavailable
+from fairhold.errors import Closing, OutcomeUnknown, Unavailable
 from fairhold.store.base import News, Row, Seen, Together, Write, still_so
-from fairhold.store.postgres.bulk import QUERIES, columns, together, values_together
+from fairhold.store.migrations import Migration, is_set_up, load_migrations, missing, must_be_empty
+from fairhold.store.postgres.bulk import QUERIES, columns, queries_in, together, values_together
 from fairhold.store.postgres.connections import (
     LOST,
     Prepared,
@@ -30,7 +31,6 @@ from fairhold.store.postgres.connections import (
 )
 from fairhold.store.postgres.listening import Listening
 from fairhold.store.postgres.readers import READERS_MAX, PostgresReader, PostgresSnapshot, Readers
-from fairhold.store.queries import load_migrations
 
 # The lane's and the one beside it, the scout's, the one that listens, and those for reads.
 CONNECTIONS_MAX: Final = 4 + READERS_MAX
@@ -48,8 +48,9 @@ _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 1
 class PostgresScout:
     """A connection of the lane's own for reading, with statements that stay prepared."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, queries: Mapping[str, str]) -> None:
         self._url = url
+        self._queries = queries
         self._connection: asyncpg.Connection | None = None
         self._statements = Prepared()
 
@@ -60,7 +61,7 @@ class PostgresScout:
         self._statements.grow_old()
         try:
             with deadline(self._connection):
-                statement = await self._statements.on(self._connection, QUERIES[name])
+                statement = await self._statements.on(self._connection, self._queries[name])
                 return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
             self._connection.terminate()
@@ -77,8 +78,9 @@ class PostgresScout:
 class Writing:
     """A connection for writing, with statements that stay prepared: for one transaction at a time."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, queries: Mapping[str, str]) -> None:
         self._url = url
+        self.queries = queries
         self.free = asyncio.Lock()
         self.connection: asyncpg.Connection | None = None
         self.statements = Prepared()
@@ -121,7 +123,7 @@ class PostgresTransaction:
     async def rows(self, name: str, *values: Any) -> Sequence[Row]:
         await self._begin()
         try:
-            statement = await self._writing.statements.on(self._connection, QUERIES[name])
+            statement = await self._writing.statements.on(self._connection, self._writing.queries[name])
             return await statement.fetch(*values)  # type: ignore[no-any-return]
         except Exception as error:
             raise self._world(error) from error
@@ -135,7 +137,7 @@ class PostgresTransaction:
     async def many(self, name: str, rows: Sequence[Row]) -> int:
         await self._begin()
         try:
-            statement = await self._writing.statements.on(self._connection, QUERIES[name])
+            statement = await self._writing.statements.on(self._connection, self._writing.queries[name])
             await statement.fetch(*columns(name, rows))
             return int(statement.get_statusmsg().rsplit(" ", 1)[-1])
         except Exception as error:
@@ -219,13 +221,16 @@ class PostgresStore:
     dialect = "postgres"
     is_beside = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, schema: str | None = None, *, beside_others: bool = False) -> None:
         self._url = url
-        self._lane = Writing(url)
-        self._beside = Writing(url)
-        self._readers = Readers(url)
-        self._scout = PostgresScout(url)
-        self._listening = Listening(url)
+        self._schema = schema
+        self._beside_others = beside_others
+        self._queries = queries_in(schema)
+        self._lane = Writing(url, self._queries)
+        self._beside = Writing(url, self._queries)
+        self._readers = Readers(url, self._queries)
+        self._scout = PostgresScout(url, self._queries)
+        self._listening = Listening(url, self._queries["channel"])
         self._closed = False
 
     async def open(self) -> None:
@@ -261,7 +266,8 @@ class PostgresStore:
     def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
         if not writes:
             return Together(seen, writes)
-        statement = together(tuple((write.name, write.exact) for write in writes), parties=bool(seen.parties))
+        names = tuple((write.name, write.exact) for write in writes)
+        statement = together(self._schema, names, parties=bool(seen.parties))
         return Together(seen, writes, statement, values_together(seen, writes))
 
     def line_up(self, whole: Together, behind: Together) -> None:
@@ -281,15 +287,21 @@ class PostgresStore:
         connection = await connect(self._url)
         try:
             with deadline(connection):
-                done = await _version(connection)
+                return [migration.name for migration in await self._needed(connection)]
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
             await leave(connection)
-        known = load_migrations(self.dialect)
-        if done > known[-1][0]:
-            raise SchemaUnknown(f"the database has schema {done}; this Fairhold knows up to {known[-1][0]}")
-        return [name for number, name, _ in known if number > done]
+
+    async def _needed(self, connection: asyncpg.Connection) -> list[Migration]:
+        """Return the migrations that the database needs. Raise SchemaUnknown if it is somebody else's."""
+        known = load_migrations(self.dialect, self._schema)
+        tables = [row[0] for row in await connection.fetch(self._queries["tables"])]
+        if not is_set_up(tables):
+            if not self._beside_others:
+                must_be_empty(tables)
+            return known
+        return missing(await connection.fetch(self._queries["migrations_applied"]), known)
 
     async def wipe(self) -> None:
         """The server does so by itself, in its own time."""
@@ -312,32 +324,24 @@ class PostgresStore:
 
     async def _migrate(self, now: int) -> list[str]:
         connection = await connect(self._url)
-        applied = []
         try:
             async with connection.transaction():
                 # Several nodes may start at once: one migrates, the others wait and find it done.
                 await connection.execute(QUERIES["migration_lock"], MIGRATION_LOCK)
                 await connection.execute(_WAIT_A_SECOND)
-                done = await _version(connection)
-                for number, name, text in load_migrations(self.dialect):
-                    if number > done:
-                        await connection.execute(text)
-                        await connection.execute(QUERIES["insert_schema"], number, now)
-                        applied.append(name)
+                if self._schema is not None:
+                    await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"')
+                needed = await self._needed(connection)
+                for migration in needed:
+                    await connection.execute(migration.text)
+                    await connection.execute(
+                        self._queries["insert_migration"], migration.number, migration.digest, now
+                    )
         except (*LOST, asyncpg.InterfaceError) as error:
             raise Unavailable(f"PostgreSQL: {describe(error)}") from error
         finally:
             await leave(connection)
-        return applied
+        return [migration.name for migration in needed]
 
     async def listen(self, woken: Callable[[], None], about: News | None = None) -> None:
         self._listening.add(woken, about)
-
-
-async def _version(connection: asyncpg.Connection) -> int:
-    tables = {row[0] for row in await connection.fetch(QUERIES["tables"])}
-    if "fairhold_schema" not in tables:
-        if tables:
-            raise SchemaUnknown("the database has tables, but not Fairhold's")
-        return 0
-    return int(await connection.fetchval(QUERIES["schema_version"]))

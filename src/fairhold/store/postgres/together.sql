@@ -6,7 +6,7 @@
 WITH seen AS (
     SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS s (id, hash)
 ), locked AS MATERIALIZED (
-    SELECT id, log_hash FROM pools WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED
+    SELECT id, log_hash FROM fairhold_pools WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED
 ), {parts}
 SELECT (
     SELECT 1 / (count(*) = $3::bigint)::int FROM locked JOIN seen ON seen.id = locked.id AND seen.hash = log_hash

@@ -16,7 +16,7 @@ from tempfile import mkstemp
 from typing import Final
 
 from fairhold.errors import Busy, SchemaUnknown, SettingsWrong, Unavailable
-from fairhold.store.sqlite.store import version_of
+from fairhold.store.sqlite.store import has_tables_of_ours
 
 _SECRET: Final = ".secret"  # noqa: S105  # the end of a file's name
 _LOGS: Final = ("-wal", "-shm")
@@ -147,7 +147,7 @@ def _must_be_new(path: Path) -> None:
 
 def _must_be_ours(draft: Path, backup: Path) -> None:
     with closing(sqlite3.connect(draft)) as connection:
-        if not version_of(connection):
+        if not has_tables_of_ours(connection):
             raise SchemaUnknown(f"{backup} is not a database of Fairhold")
 
 

@@ -6,7 +6,7 @@ SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
 
 -- name: latest_change
 -- Up to when the pools have come.
-SELECT max(updated_at) FROM pools;
+SELECT max(updated_at) FROM fairhold_pools;
 
 -- name: pulse
 -- SQLite needs none: a file cannot go silent.
@@ -14,95 +14,95 @@ SELECT 1;
 
 -- name: log_end
 -- Where a pool's log ends.
-SELECT log_seq, log_hash, updated_at FROM pools WHERE id = ?1;
+SELECT log_seq, log_hash, updated_at FROM fairhold_pools WHERE id = ?1;
 
 -- name: bookings_of_person
 -- In all pools of an org. Said for each index apart.
-SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY one_place_in_line
+SELECT b.pool_id, b.number FROM fairhold_bookings AS b INDEXED BY fairhold_one_place_in_line
 WHERE b.party_id = ?2 AND state IN ('waiting', 'offered')
-    AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
+    AND (SELECT org FROM fairhold_pools WHERE id = b.pool_id) = ?1
 UNION ALL
-SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY booking_holds
+SELECT b.pool_id, b.number FROM fairhold_bookings AS b INDEXED BY fairhold_booking_holds
 WHERE b.party_id = ?2 AND state = 'held'
-    AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
+    AND (SELECT org FROM fairhold_pools WHERE id = b.pool_id) = ?1
 UNION ALL
-SELECT b.pool_id, b.number FROM bookings AS b INDEXED BY booking_past
+SELECT b.pool_id, b.number FROM fairhold_bookings AS b INDEXED BY fairhold_booking_past
 WHERE b.party_id = ?2 AND (
     state = 'confirmed' OR state = 'declined' OR state = 'expired' OR state = 'cancelled' OR state = 'closed'
 )
-    AND (SELECT org FROM pools WHERE id = b.pool_id) = ?1
+    AND (SELECT org FROM fairhold_pools WHERE id = b.pool_id) = ?1
 ORDER BY 1, 2;
 
 -- name: forget_party
 -- Put nobody in the place of a booking's party.
-UPDATE bookings SET party_id = ?3, party = ?4, answers = ?5, source = NULL WHERE pool_id = ?1 AND number = ?2;
+UPDATE fairhold_bookings SET party_id = ?3, party = ?4, answers = ?5, source = NULL WHERE pool_id = ?1 AND number = ?2;
 
 -- name: redact_entries
 -- The body alone: the digest, of which the chain is made, stays.
-UPDATE log SET body = ?3 WHERE pool_id = ?1 AND seq = ?2;
+UPDATE fairhold_log SET body = ?3 WHERE pool_id = ?1 AND seq = ?2;
 
 -- name: empty_messages
 -- Messages about some bookings lose what they say; those still to be sent cannot be sent any more.
-UPDATE outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
+UPDATE fairhold_outbox SET facts = '{}', error = '', state = CASE state WHEN 'pending' THEN 'dead' ELSE state END
 WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) RETURNING 1;
 
 -- name: dismiss_emptied
 -- Nobody can do anything about a dead letter that says nothing any more.
-INSERT INTO dismissals (pool_id, seq, part, by, at)
-SELECT o.pool_id, o.seq, o.part, ?3, ?4 FROM outbox AS o
+INSERT INTO fairhold_dismissals (pool_id, seq, part, by, at)
+SELECT o.pool_id, o.seq, o.part, ?3, ?4 FROM fairhold_outbox AS o
 WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2)) AND (o.state = 'dead' OR o.state = 'not_sent')
 ON CONFLICT (pool_id, seq, part) DO NOTHING;
 
 -- name: empty_deliveries
 -- What a server said of somebody it did not take goes, too.
-UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND error <> '' AND (seq, part) IN (
-    SELECT o.seq, o.part FROM outbox AS o WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2))
+UPDATE fairhold_deliveries SET error = '' WHERE pool_id = ?1 AND error <> '' AND (seq, part) IN (
+    SELECT o.seq, o.part FROM fairhold_outbox AS o WHERE o.pool_id = ?1 AND o.booking IN (SELECT value FROM json_each(?2))
 );
 
 -- name: move_log_end
-UPDATE pools SET log_seq = ?2, log_hash = ?3, updated_at = ?4 WHERE id = ?1;
+UPDATE fairhold_pools SET log_seq = ?2, log_hash = ?3, updated_at = ?4 WHERE id = ?1;
 
 -- name: messages_about
 SELECT pool_id, seq, part, kind, recipient, booking, facts, created_at, state, due_at, attempts, error
-FROM outbox WHERE pool_id = ?1 AND booking = ?2 ORDER BY seq, part;
+FROM fairhold_outbox WHERE pool_id = ?1 AND booking = ?2 ORDER BY seq, part;
 
 -- name: bookings_over
 -- Bookings that ended before an instant, or whose units have all begun by then; or all, where all is over.
-SELECT number, party, answers FROM bookings WHERE pool_id = ?1 AND number > ?2
+SELECT number, party, answers FROM fairhold_bookings WHERE pool_id = ?1 AND number > ?2
     AND ((state NOT IN ('waiting', 'offered', 'held', 'confirmed') AND updated_at < ?3)
         OR ?4
         OR (state = 'confirmed' AND units <> '[]' AND NOT EXISTS (
-            SELECT 1 FROM json_each(bookings.units) AS l
-            JOIN units AS u ON u.pool_id = bookings.pool_id AND u.label = l.value
+            SELECT 1 FROM json_each(fairhold_bookings.units) AS l
+            JOIN fairhold_units AS u ON u.pool_id = fairhold_bookings.pool_id AND u.label = l.value
             WHERE u.starts_at IS NULL OR u.starts_at >= ?3)))
 ORDER BY number LIMIT ?5;
 
 -- name: prune_messages
 -- Messages that were dealt with before an instant lose what they say.
-UPDATE outbox SET facts = '{}', error = ''
+UPDATE fairhold_outbox SET facts = '{}', error = ''
 WHERE pool_id = ?1 AND state <> 'pending' AND created_at < ?2 AND (facts <> '{}' OR error <> '')
 RETURNING 1;
 
 -- name: prune_deliveries
 -- What a server said of somebody it did not take.
-UPDATE deliveries SET error = '' WHERE pool_id = ?1 AND state <> 'pending' AND at < ?2 AND error <> '';
+UPDATE fairhold_deliveries SET error = '' WHERE pool_id = ?1 AND state <> 'pending' AND at < ?2 AND error <> '';
 
 -- name: read_retention
-SELECT people_days, messages_days, by, updated_at, pruned_at FROM retention WHERE org = ?1;
+SELECT people_days, messages_days, by, updated_at, pruned_at FROM fairhold_retention WHERE org = ?1;
 
 -- name: put_retention
-INSERT INTO retention (org, people_days, messages_days, by, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)
+INSERT INTO fairhold_retention (org, people_days, messages_days, by, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (org) DO UPDATE SET people_days = excluded.people_days, messages_days = excluded.messages_days,
     by = excluded.by, updated_at = excluded.updated_at, pruned_at = NULL;
 
 -- name: orgs_to_prune
 -- Orgs that have a policy, and for which it was not seen to since an instant.
-SELECT org FROM retention WHERE (people_days IS NOT NULL OR messages_days IS NOT NULL)
+SELECT org FROM fairhold_retention WHERE (people_days IS NOT NULL OR messages_days IS NOT NULL)
     AND (pruned_at IS NULL OR pruned_at <= ?1) ORDER BY org;
 
 -- name: claim_pruning
 -- Of several processes that would see to it, one does.
-UPDATE retention SET pruned_at = ?2 WHERE org = ?1 AND (pruned_at IS NULL OR pruned_at <= ?3) RETURNING 1;
+UPDATE fairhold_retention SET pruned_at = ?2 WHERE org = ?1 AND (pruned_at IS NULL OR pruned_at <= ?3) RETURNING 1;
 
 -- name: count_old_requests
-SELECT count(*) FROM requests WHERE created_at < ?1;
+SELECT count(*) FROM fairhold_requests WHERE created_at < ?1;

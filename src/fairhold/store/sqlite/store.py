@@ -15,9 +15,9 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
 
-from fairhold.errors import Closing, SchemaUnknown, SettingsWrong, Unavailable
+from fairhold.errors import Closing, SettingsWrong, Unavailable
 from fairhold.store.base import News, Seen, Together, Write
-from fairhold.store.queries import load_migrations
+from fairhold.store.migrations import Migration, is_set_up, load_migrations, missing, must_be_empty
 from fairhold.store.sqlite.bulk import QUERIES
 from fairhold.store.sqlite.scribe import Scribe
 from fairhold.store.sqlite.together import preparations, together
@@ -44,8 +44,9 @@ _READER_CACHE: Final = 4_096
 class SqliteStore:
     dialect = "sqlite"
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, beside_others: bool = False) -> None:
         self._path = path
+        self._beside_others = beside_others
         self.is_beside = _cores() > 1
         self.scribe = Scribe()
         self.writer_free = asyncio.Lock()
@@ -78,7 +79,7 @@ class SqliteStore:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
         try:
             with closing(sqlite3.connect(self._path, timeout=BUSY_S)) as connection:
-                version_of(connection)
+                _needed(connection, beside_others=self._beside_others)
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite cannot open {self._path}: {error}") from error
 
@@ -259,36 +260,30 @@ class SqliteStore:
 
     async def pending(self) -> list[str]:
         assert self._reader is not None
-        done = version_of(self._reader)
-        known = load_migrations(self.dialect)
-        if done > known[-1][0]:
-            raise SchemaUnknown(f"the database has schema {done}; this Fairhold knows up to {known[-1][0]}")
-        return [name for number, name, _ in known if number > done]
+        needed = _needed(self._reader, beside_others=self._beside_others)
+        return [migration.name for migration in needed]
 
     async def migrate(self, now: int) -> list[str]:
         assert self._writer is not None
         if not await self.pending():
             return []
         assert not self._prepared, "tables that a trigger writes to cannot be changed"
-        applied = []
         # Several processes may start at once: one migrates, the others wait and find it done. It is all one
         # transaction, so that whoever is killed in the middle leaves what was there.
         await patiently(self._begin_to_migrate, _MIGRATING_S)
         try:
-            done = version_of(self._writer)
-            for number, name, migration in load_migrations(self.dialect):
-                if number > done:
-                    for statement in _statements(migration):
-                        self._writer.execute(statement)
-                    self._writer.execute(QUERIES["insert_schema"], (number, now))
-                    applied.append(name)
+            needed = _needed(self._writer, beside_others=self._beside_others)
+            for migration in needed:
+                for statement in _statements(migration.text):
+                    self._writer.execute(statement)
+                self._writer.execute(QUERIES["insert_migration"], (migration.number, migration.digest, now))
             self._writer.execute("COMMIT")
         except sqlite3.OperationalError as error:  # a full disk, most likely
             raise Unavailable(f"SQLite: {error}") from error
         finally:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
-        return applied
+        return [migration.name for migration in needed]
 
     async def _begin_to_migrate(self) -> None:
         assert self._writer is not None
@@ -333,14 +328,23 @@ def _cores() -> int:
     return len(may_use(0)) if may_use is not None else os.cpu_count() or 1
 
 
-def version_of(connection: sqlite3.Connection) -> int:
-    """Which schema a database has; none if it is empty. Raises SchemaUnknown if it is somebody else's."""
-    tables = {row[0] for row in connection.execute(QUERIES["tables"])}
-    if "fairhold_schema" not in tables:
-        if tables:
-            raise SchemaUnknown("the database has tables, but not Fairhold's")
-        return 0
-    return int(connection.execute(QUERIES["schema_version"]).fetchone()[0])
+def _needed(connection: sqlite3.Connection, *, beside_others: bool) -> list[Migration]:
+    """Return the migrations that a database needs. Raise SchemaUnknown if it is somebody else's."""
+    known = load_migrations("sqlite")
+    if not has_tables_of_ours(connection):
+        if not beside_others:
+            must_be_empty(_tables(connection))
+        return known
+    return missing(connection.execute(QUERIES["migrations_applied"]).fetchall(), known)
+
+
+def has_tables_of_ours(connection: sqlite3.Connection) -> bool:
+    """True if a Fairhold has set this database up."""
+    return is_set_up(_tables(connection))
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    return [row[0] for row in connection.execute(QUERIES["tables"])]
 
 
 def path_of(url: str) -> str:

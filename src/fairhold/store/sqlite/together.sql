@@ -13,18 +13,18 @@ CREATE TEMP TRIGGER IF NOT EXISTS write_together INSTEAD OF INSERT ON together B
 -- The logs must end as the decisions took for granted.
 SELECT RAISE(ABORT, 'overtaken') WHERE json_array_length(NEW.pools) <> (
     SELECT count(*) FROM json_each(NEW.pools) AS s
-    CROSS JOIN pools AS p ON p.id = s.value AND p.log_hash = substr(NEW.pools_bytes, 1 + 32 * s.key, 32)
+    CROSS JOIN fairhold_pools AS p ON p.id = s.value AND p.log_hash = substr(NEW.pools_bytes, 1 + 32 * s.key, 32)
 );
 
 -- part: together_live
 -- And parties have as many bookings that are still to be decided. They come as lists by pool.
 SELECT RAISE(ABORT, 'overtaken') WHERE NEW.live <> (
     SELECT count(*) FROM json_each(NEW.parties) AS s CROSS JOIN json_each(s.value) AS p
-    CROSS JOIN bookings AS b INDEXED BY one_place_in_line
+    CROSS JOIN fairhold_bookings AS b INDEXED BY fairhold_one_place_in_line
         ON b.pool_id = CAST(s.key AS INTEGER) AND b.party_id = p.value AND b.state IN ('waiting', 'offered')
 ) + (
     SELECT count(*) FROM json_each(NEW.parties) AS s CROSS JOIN json_each(s.value) AS p
-    CROSS JOIN bookings AS b INDEXED BY booking_holds
+    CROSS JOIN fairhold_bookings AS b INDEXED BY fairhold_booking_holds
         ON b.pool_id = CAST(s.key AS INTEGER) AND b.party_id = p.value AND b.state = 'held'
 );
 
