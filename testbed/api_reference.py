@@ -9,6 +9,7 @@ from fairhold.http.openapi import document
 from fairhold.http.problems import STATUSES, TITLES
 from fairhold.http.service import operations_of
 from fairhold.http.settings import Settings
+from fairhold.keys import PATTERN
 
 OPENING = """# The HTTP API
 
@@ -16,11 +17,49 @@ Written from the service's own OpenAPI document by `python3 dev.py docs`. The se
 tried, at `/docs`, and to programs at `/openapi.json`. For walks through it see [the guide](../howto/http.md).
 """
 
+KEYS = f"""## What a key looks like
+
+A program sends its API key with every request, as `Authorization: Bearer fh_…`. A key has 52 characters:
+
+| characters | what they are |
+|---|---|
+| `fh_` | the prefix of every key |
+| 43 | the secret: 256 random bits in URL-safe base64, without padding |
+| 6 | a checksum: the CRC-32 of all characters before it, in base 62, with zeros at its left |
+
+The digits of base 62 are `0` to `9`, `A` to `Z` and `a` to `z`, in this order. Scanners of source code find
+keys by this regular expression:
+
+```text
+\\b{PATTERN}\\b
+```
+
+Where the checksum is wrong, what was found is not a key. In Python:
+
+```python
+import string, zlib
+
+digits = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+def is_a_key(text: str) -> bool:
+    number = 0
+    for digit in text[46:]:
+        number = number * 62 + digits.index(digit)
+    return zlib.crc32(text[:46].encode()) == number
+```
+
+A key that was mistyped or copied in part is refused as any unknown key is, with 401 and the code
+`unauthenticated`; its `detail` says that it is no key at all. Fairhold keeps a hash of each key, and its last
+four characters to tell keys apart. Revoke a key that was published: `fairhold key revoke`, or
+`DELETE /v1/keys/{{key}}`.
+"""
+
 
 def api_reference() -> str:
     told = document(operations_of(Settings(database="", test_clock=True)))
     schemas = told["components"]["schemas"]
-    parts = [OPENING]
+    parts = [OPENING, KEYS]
     for tag in told["tags"]:
         parts.append(f"## {tag['name'].capitalize()}\n")
         for path, methods in told["paths"].items():

@@ -34,7 +34,7 @@ _ODD_HEADERS: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
     (b"Accept-Encoding", (b"br", b"gzip;q=x")),
     (b"Cookie", (b"fairhold_session=", b"fairhold_session=x", b"fairhold_session=\xff", b"=;;;=",
     b"a=b; " * 500, b"__Host-fairhold_session=x")),
-    (b"Authorization", (b"Bearer", b"Bearer ", b"bearer hf_x", b"Basic x", b"\xff", b"Bearer \xff\x80",
+    (b"Authorization", (b"Bearer", b"Bearer ", b"bearer fh_x", b"Basic x", b"\xff", b"Bearer \xff\x80",
     b"Bearer " + b"x" * 8_000, b"")),
     (b"X-CSRF-Token", (b"", b"x", b"\xff")),
     (b"Origin", (b"null", b"https://evil.example", b"http://[::1", b"\xff", b"")),

@@ -29,7 +29,7 @@ TEXTS = (
     "';drop table bookings;--",
     "<script>alert(1)</script>", "{{ 7*7 }}", "{% raw %}", "${7*7}", "=1+1", "@SUM(A1)", "-", "staff:olga",
     "party",
-    "default", "new", "stream", "b" * 20, "p" + "z" * 13, "b" + "0" * 19, "K7PM2X", "hf_x", "a@b",
+    "default", "new", "stream", "b" * 20, "p" + "z" * 13, "b" + "0" * 19, "K7PM2X", "fh_x", "a@b",
     "a@b@c.example", "ann@例え.jp",
     "a" * 64 + "@example.org", "\"a b\"@example.org", "ann@example.org\r\nBcc: bea@example.org",
     "+358401234567", "+" * 20,

@@ -1,6 +1,14 @@
-"""API keys: `hf_…`, each of one org, with a role and a name. Only a hash of a key is kept.
+"""API keys: `fh_…`, each of one org, with a role and a name. Only a hash of a key is kept.
 
 A key is 32 random bytes, so a plain SHA-256 of it tells nobody anything. It is shown once, when it is made.
+
+    fh_   oJ3Xv0V7…        4kQz1B
+    │     43 characters    6 characters: the CRC-32 of all before them, in base 62
+    │     of secret
+    prefix
+
+The checksum finds mistakes; it protects nothing, for anybody can compute it. By it a scanner of source code
+tells a key from other words, and a mistyped key is refused without asking the database.
 """
 
 from __future__ import annotations
@@ -8,7 +16,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
+import string
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -23,13 +34,16 @@ from fairhold.orgs import checked_org
 from fairhold.shapes import optional_datetime
 from fairhold.store.base import Row, Store
 
-PREFIX: Final = "hf_"
+PREFIX: Final = "fh_"
 ADMIN: Final = "admin"
 STAFF: Final = "staff"
 READ: Final = "read"
 PUBLIC: Final = "public"
 ROLES: Final = (ADMIN, STAFF, READ, PUBLIC)
-_LENGTH: Final = len(PREFIX) + 43
+PATTERN: Final = PREFIX + "[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}"
+"""The regular expression that every key matches as a whole: docs/reference/api.md tells it to scanners."""
+CHECKSUM_LENGTH: Final = 6
+_DIGITS: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _PAGE_MAX: Final = 1_000
 
 
@@ -103,7 +117,7 @@ class Keys:
         raw = secrets.token_bytes(32)
         if request is not None:
             raw = hmac.digest(self._secret.encode(), f"api key\n{org}\n{request}".encode(), "sha256")
-        return PREFIX + base64.urlsafe_b64encode(raw).decode().rstrip("=")
+        return with_checksum(PREFIX + base64.urlsafe_b64encode(raw).decode().rstrip("="))
 
     async def page(self, org: str, after: str = "", limit: int = 100) -> list[ApiKey]:
         found = await self._store.reader().rows("read_keys", org, after, min(limit, _PAGE_MAX))
@@ -119,8 +133,8 @@ class Keys:
         return _key(found[0]) if found else unknown("key", key)
 
     async def find(self, secret: str) -> Access | None:
-        """Whose key this is; None if it is nobody's, or revoked."""
-        if len(secret) != _LENGTH or not secret.startswith(PREFIX) or not secret.isascii():
+        """Return whose key this is; None if it is nobody's, revoked or mistyped."""
+        if not is_well_formed(secret):
             return None
         found = await self._store.reader().rows("key_by_digest", _digest(secret))
         return Access(found[0][0], found[0][1], found[0][2], found[0][3]) if found else None
@@ -146,6 +160,21 @@ class Keys:
         finally:
             await tx.rollback()
         return found
+
+
+def with_checksum(text: str) -> str:
+    """Return a key, given all of it but its checksum."""
+    number, digits = zlib.crc32(text.encode()), ""
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return text + digits
+
+
+def is_well_formed(secret: str) -> bool:
+    """True if a text has the form of a key and its checksum is right. It may be nobody's all the same."""
+    whole = re.fullmatch(PATTERN, secret) is not None
+    return whole and secret == with_checksum(secret[:-CHECKSUM_LENGTH])
 
 
 def _check(org: str, role: str, name: str) -> None:

@@ -76,7 +76,7 @@ async def test_only_a_hash_is_kept(sessions: Sessions, database_url: str) -> Non
     assert "$argon2id$" in kept
     assert started.token not in kept
     assert PASSWORD not in kept
-    for wrong in ("", "hfs_", started.token[:-1], started.token + "A", "é" * 47, started.token.swapcase()):
+    for wrong in ("", "fhs_", started.token[:-1], started.token + "A", "é" * 47, started.token.swapcase()):
         assert await sessions.find(wrong) is None
 
 

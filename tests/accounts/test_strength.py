@@ -18,7 +18,7 @@ from fairhold.accounts.challenges import Challenges
 from fairhold.accounts.members import Members
 from fairhold.accounts.passwords import Passwords
 from fairhold.accounts.sessions import Sessions, Started
-from fairhold.keys import Keys
+from fairhold.keys import CHECKSUM_LENGTH, Keys
 from tests.database import opened
 
 SOURCES = sorted(Path(fairhold.__file__).parent.rglob("*.py"))
@@ -73,7 +73,8 @@ async def test_keys_sessions_and_challenges_have_256_bits(database_url: str) -> 
             assert isinstance(started, Started)
             assert key.secret is not None
             challenge = await Challenges(hf.store, hf.clock).put("sign_in")
-            found += [key.secret.removeprefix("hf_"), started.token.removeprefix("hfs_"), challenge.hex()]
+            random = key.secret.removeprefix("fh_")[:-CHECKSUM_LENGTH]
+            found += [random, started.token.removeprefix("fhs_"), challenge.hex()]
     assert [bits(it) for it in found] == [256] * 6
     assert len(set(found)) == 6
 

@@ -29,7 +29,7 @@ def unfold(page: Page) -> None:
 def make_key(page: Page) -> None:
     page.locator("#name").fill("the shop")
     page.get_by_role("button", name="Make it").click()
-    expect(page.locator(".secret-text").first).to_contain_text("hf_")
+    expect(page.locator(".secret-text").first).to_contain_text("fh_")
 
 
 def see_member(page: Page) -> None:

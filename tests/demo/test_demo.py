@@ -57,7 +57,7 @@ def test_its_page_shows_all_five_pools_with_what_happened_in_them(visitor: Visit
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_pool_has_lived(demo: Demo, visitor: Visitor, key: str) -> None:
-    told = re.search(r"hf_\S+", demo.told)
+    told = re.search(r"fh_\S+", demo.told)
     assert told
     ask = {"authorization": f"Bearer {told[0]}"}
     log = visitor.get(f"/v1/pools/{key}/log?limit=200", headers=ask).json()["items"]

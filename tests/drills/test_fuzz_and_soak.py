@@ -32,7 +32,7 @@ PROBLEM = {"type": "/docs#invalid", "title": "No", "status": 422, "code": "inval
 @pytest.fixture(scope="module")
 def asking() -> Asking:
     described = document(operations_of(Settings(database="", test_clock=True)))
-    return Asking(described, addresses(), dict.fromkeys(ROLES, "hf_x"), Alive(), Odd(1, 30))
+    return Asking(described, addresses(), dict.fromkeys(ROLES, "fh_x"), Alive(), Odd(1, 30))
 
 
 def test_every_operation_and_every_page_is_asked(asking: Asking) -> None:

@@ -99,7 +99,7 @@ def node(tmp_path: Path) -> Node:
 
 
 def crowd_of(node: Node, *tries: Try) -> Crowd:
-    crowd = Crowd("killed", [node], "hf_x", pools=["yoga"])
+    crowd = Crowd("killed", [node], "fh_x", pools=["yoga"])
     crowd.tries += tries
     return crowd
 

@@ -42,7 +42,7 @@ def node(tmp_path: Path) -> Node:
 
 
 def stage_of(node: Node, cluster: Any, directory: Path) -> Stage:
-    crowd = Crowd("killed", [node], "hf_x", pools=["yoga"])
+    crowd = Crowd("killed", [node], "fh_x", pools=["yoga"])
     crowd.tries.append(Try("yoga", node, 0.0, 1.0, 503, "unavailable", True))
     return Stage(cluster, [node], None, crowd, directory)  # type: ignore[arg-type]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fairhold.keys import with_checksum
 from tests.console.desk import PASSWORD
 from tests.guarantees.broken import broken
 from tests.http.hidden import found_in
@@ -62,7 +63,7 @@ def test_control_without_strictness_a_body_means_what_it_does_not_say(admin: Cli
 def test_what_is_over_is_told_as_what_never_was(server: Server, admin: Client) -> None:
     key = admin.ask("POST", "/v1/keys", {"role": "read", "name": "over"}, expect=201)
     admin.ask("DELETE", f"/v1/keys/{key['id']}")
-    keys = (key["secret"], "hf_" + "A" * 43)
+    keys = (key["secret"], with_checksum("fh_" + "A" * 43))
     assert alike(server, *({"headers": {"Authorization": f"Bearer {it}"}} for it in keys))
     member = {"email": "over@example.org", "name": "Over", "role": "read"}
     invitation = admin.ask("POST", "/v1/members", member, expect=201)["invitation"]["token"]

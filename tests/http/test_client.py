@@ -216,7 +216,7 @@ async def test_an_answer_that_was_lost_is_asked_for_again_and_done_once(server: 
 
 
 async def test_nobody_there_is_said_when_patience_ends() -> None:
-    async with AsyncClient(f"http://127.0.0.1:{free_port()}", "hf_x", tries_max=2) as hf:
+    async with AsyncClient(f"http://127.0.0.1:{free_port()}", "fh_x", tries_max=2) as hf:
         with pytest.raises(NotReached):
             await hf.pools()
     assert issubclass(NotReached, ClientError)

@@ -28,7 +28,7 @@ def unheard() -> Client:
     def hear(request: httpx.Request) -> httpx.Response:
         raise AssertionError(f"{request.method} {request.url} went out")
 
-    return Client("http://service.invalid", "hf_x", transport=httpx.MockTransport(hear))
+    return Client("http://service.invalid", "fh_x", transport=httpx.MockTransport(hear))
 
 
 class Proxy:
@@ -43,7 +43,7 @@ class Proxy:
         return self._answers[min(len(self.asked), len(self._answers)) - 1]
 
     def client(self) -> Client:
-        return Client("http://service.invalid", "hf_x", transport=httpx.MockTransport(self))
+        return Client("http://service.invalid", "fh_x", transport=httpx.MockTransport(self))
 
 
 @pytest.fixture
@@ -266,10 +266,10 @@ def test_a_name_is_one_part_of_the_path_whatever_it_is(name: str) -> None:
 def test_an_address_that_cannot_be_asked_is_said_at_once(url: Any) -> None:
     for kind in (Client, AsyncClient):
         with pytest.raises(SettingsWrong, match=r"^an address such as http://127\.0\.0\.1:8000 is needed"):
-            kind(url, "hf_x")
+            kind(url, "fh_x")
 
 
-@pytest.mark.parametrize("key", ["hf_x\n", "é", "a b", 5])
+@pytest.mark.parametrize("key", ["fh_x\n", "é", "a b", 5])
 def test_a_key_that_cannot_be_sent_is_said_at_once_and_not_shown(key: Any) -> None:
     for kind in (Client, AsyncClient):
         with pytest.raises(SettingsWrong, match=r"^a key has visible ASCII characters alone$"):

@@ -10,8 +10,13 @@ from fairhold.accounts.passwords import Passwords
 from fairhold.accounts.sessions import Sessions
 from fairhold.http.doorkeeper import Doorkeeper
 from fairhold.http.problems import Problem
-from fairhold.keys import Access, ApiKey, Keys
+from fairhold.keys import Access, ApiKey, Keys, with_checksum
 from tests.database import opened
+
+
+def made_up(number: int) -> bytes:
+    """Return what a caller shows who has guessed a key, checksum and all."""
+    return f"Bearer {with_checksum(f'fh_{number:043}')}".encode()
 
 
 class SlowKeys(Keys):
@@ -60,7 +65,7 @@ async def test_who_was_let_in_is_not_locked_out_by_who_guesses_beside_them(datab
                 return problem.code
 
         assert await comes(known, 0.0) == "known"
-        guesses = [await comes(b"Bearer hf_%043d" % n, 10.0) for n in range(150)]
+        guesses = [await comes(made_up(n), 10.0) for n in range(150)]
         assert (guesses[0], guesses[-1]) == ("unauthenticated", "too_many_requests")
         assert await comes(unknown, 10.0) == "too_many_requests"
         # It is no longer remembered, and looked up again.
@@ -68,5 +73,5 @@ async def test_who_was_let_in_is_not_locked_out_by_who_guesses_beside_them(datab
         assert isinstance(made[0], ApiKey)
         await keys.revoke("ours", made[0].id)
         assert await comes(known, 20.0) == "unauthenticated"
-        guesses = [await comes(b"Bearer hf_%043d" % n, 20.0) for n in range(150)]
+        guesses = [await comes(made_up(n), 20.0) for n in range(150)]
         assert await comes(known, 20.0) == guesses[-1] == "too_many_requests"

@@ -95,7 +95,7 @@ def test_attempts_to_get_past_the_rules_are_logged(server: Server, admin: Client
     admin.post("/v1/pools", content=b"{", headers={"X-Request-ID": "past-input"})
     public.get("/v1/keys", headers={"X-Request-ID": "past-role"})
     admin.post("/v1/pools/nope/bookings", json={"party": "ann"}, headers={"X-Request-ID": "past-rule"})
-    with server.client("hf_guessed") as nobody:
+    with server.client("fh_guessed") as nobody:
         nobody.get("/v1/pools", headers={"X-Request-ID": "past-key"})
     lines = {line.get("request_id"): line for line in lines_of(server.log("past-key"))}
     codes = {name: lines[f"past-{name}"]["code"] for name in ("input", "role", "rule", "key")}

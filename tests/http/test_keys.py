@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from fairhold.cli.main import app
+from fairhold.keys import with_checksum
 from tests.database import ask
 from tests.http.hidden import MASTER, dump, found_in, used
 from tests.http.server import Client, Server, serving
 
+# It has the form of a key, and nobody was given it.
+NOBODYS = with_checksum("fh_" + "A" * 43)
 ROUTES = [
     ("POST", "/v1/pools"),
     ("GET", "/v1/pools"),
@@ -37,10 +40,25 @@ def test_without_a_key_nobody_comes_in(server: Server) -> None:
         answer = nobody.get("/v1/pools")
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
         assert answer.headers["www-authenticate"] == "Bearer"
-        for said in ("Bearer hf_wrong", "Bearer hf_" + "A" * 43, "Basic YTpi", "Bearer", "hf_x", "Bearer é"):
+        for said in ("Bearer fh_wrong", f"Bearer {NOBODYS}", "Basic YTpi", "Bearer", "fh_x", "Bearer é"):
             answer = nobody.get("/v1/pools", headers={"Authorization": said.encode("latin-1")})  # type: ignore[dict-item]
             assert answer.status_code == 401
         assert nobody.get("/healthz").status_code == 200
+
+
+def test_a_mistyped_key_is_told_so_and_refused_as_an_unknown_one(server: Server, admin: Client) -> None:
+    good = admin.ask("POST", "/v1/keys", {"role": "read", "name": "typed"}, expect=201)["secret"]
+    with server.client() as client:
+        keys = {"good": good, "mistyped": f"{good[:9]}{'x' if good[9] != 'x' else 'y'}{good[10:]}"}
+        keys |= {"cut off": good[:-1], "unknown": NOBODYS}
+        shown = {name: {"Authorization": f"Bearer {key}"} for name, key in keys.items()}
+        answers = {name: client.get("/v1/pools", headers=headers) for name, headers in shown.items()}
+    assert answers.pop("good").status_code == 200
+    problems = {name: answer.json() for name, answer in answers.items()}
+    assert {(it["status"], it["code"]) for it in problems.values()} == {(401, "unauthenticated")}
+    told = {name: problem["detail"].partition(":")[0] for name, problem in problems.items()}
+    assert told["mistyped"] == told["cut off"] == "This is no key"
+    assert told["unknown"] == "This key is not known, or it was revoked."
 
 
 def test_a_public_key_lists_open_pools_signs_up_and_no_more(admin: Client, public: Client) -> None:
@@ -296,7 +314,7 @@ def test_a_revoked_key_is_turned_away_at_once_and_its_last_use_is_shown(
     server: Server, admin: Client
 ) -> None:
     made = admin.ask("POST", "/v1/keys", {"role": "read", "name": "short-lived"}, expect=201)
-    assert made["secret"].startswith("hf_")
+    assert made["secret"].startswith("fh_")
     with server.client(made["secret"]) as client:
         client.ask("GET", "/v1/pools")
         gone = admin.ask("DELETE", f"/v1/keys/{made['id']}")

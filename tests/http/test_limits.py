@@ -16,6 +16,7 @@ import pytest
 from fairhold.http.attempts import Attempts
 from fairhold.http.limits import Buckets, whose
 from fairhold.http.problems import Problem
+from fairhold.keys import with_checksum
 from tests.database import START, ask, opened
 from tests.http.server import Client, Server, make_key, serving
 from tests.patience import PATIENCE_S, wait_until
@@ -95,8 +96,13 @@ def test_a_flood_is_told_to_slow_down_and_staff_are_not(server: Server, admin: C
     assert slowed[0].json()["retry_after_s"] >= 1
 
 
+def made_up_key(number: int) -> dict[str, str]:
+    """Return the headers of a caller who has guessed a key, checksum and all."""
+    return {"Authorization": f"Bearer {with_checksum(f'fh_{number:043}')}"}
+
+
 GUESSES = {
-    "keys": lambda asking, n: asking.get("/v1/pools", headers={"Authorization": f"Bearer hf_{n:043}"}),
+    "keys": lambda asking, n: asking.get("/v1/pools", headers=made_up_key(n)),
     "links of offers": lambda asking, n: asking.get(f"/o/{n:040}.{n:043}"),
     "links of bookings": lambda asking, n: asking.get(f"/b/b{n:060}"),
 }

@@ -28,7 +28,7 @@ ANN = {
 NOBODY = {"id": "nob", "name": "Nobody", "contacts": {"email": "no-such@example.org"}}
 # What must be found nowhere: keys, secrets of webhooks, e-mail addresses, numbers, names, links, inner paths.
 SECRETS = re.compile(
-    r"hf_[A-Za-z0-9_-]{6,}|whsec_|[\w.+-]+@[\w-]+\.\w+|358401234567|Zelda|ann-4711|celery|"
+    r"fhs?_[A-Za-z0-9_-]{6,}|whsec_|[\w.+-]+@[\w-]+\.\w+|358401234567|Zelda|ann-4711|celery|"
     r"hook-path-secret|sms-token|/o/|/b/|/v1/|Bearer|[0-9a-f]{32}"
 )
 
@@ -117,7 +117,7 @@ def use(town: Town) -> None:
         person.get(f"/v1/bookings/{ann['edit_token']}zzz")
         person.post("/v1/pools/hygiene/bookings", content=b'{"party": {"id": "ann-4711", "nam')
         admin.advance(600)
-    for wrong in ("Bearer hf_guessed-secret-guessed", "Basic YW5uOnBhc3M="):
+    for wrong in ("Bearer fh_guessed-secret-guessed", "Basic YW5uOnBhc3M="):
         assert (
             httpx.get(f"{server.base}/v1/pools", headers={"Authorization": wrong}, verify=False).status_code
             == 401
@@ -144,7 +144,8 @@ def hooked(server: Server, url: str) -> None:
 def test_what_must_not_be_there_would_be_found() -> None:
     """Control: each of them in a line is noticed."""
     for line in (
-        "key hf_0123456789",
+        "key fh_0123456789",
+        "session fhs_0123456789",
         "to zelda@example.org",
         "POST http://127.0.0.1/hook-path-secret",
         "GET /v1/offers/x",
@@ -157,11 +158,11 @@ def test_a_programs_own_log_does_not_get_tokens_from_the_client(caplog: pytest.L
     """Where the log is turned up, what the client asks is not in it; what others ask is."""
     nowhere = f"http://127.0.0.1:{free_port()}"
     with receiver() as hook, caplog.at_level(logging.DEBUG):
-        with TypedClient(hook.url, "hf_secret", tries_max=1) as hf:
+        with TypedClient(hook.url, "fh_secret", tries_max=1) as hf:
             hook.answer = b'{"code": "unknown", "detail": "no"}'
             hook.status = 404
             hf.claim("token-in-a-path")
-        with TypedClient(nowhere, "hf_secret", tries_max=1) as hf, pytest.raises(NotReached):
+        with TypedClient(nowhere, "fh_secret", tries_max=1) as hf, pytest.raises(NotReached):
             hf.claim("token-in-a-path")
         assert "token-in-a-path" not in caplog.text
         httpx.post(f"{hook.url}/somebody-elses", verify=False)

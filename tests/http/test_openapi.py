@@ -146,7 +146,7 @@ def test_a_lie_would_be_found(server: Server, admin: Client, document: Any, tmp_
 def test_who_is_kept_out_would_be_noticed(server: Server, document: Any, tmp_path: Path) -> None:
     """A negative control: a key that nobody gave out."""
     paths = {"/v1/pools": {"get": document["paths"]["/v1/pools"]["get"]}}
-    with server.client("hf_nobody_gave_this_out") as stranger:
+    with server.client("fh_nobody_gave_this_out") as stranger:
         options = ("--phases", "fuzzing", "--max-examples", "3")
         found = schemathesis(server, stranger, tmp_path, {**document, "paths": paths}, {}, *options)
     assert KEPT_OUT in found.stdout

@@ -67,7 +67,7 @@ def test_a_member_signs_in_and_acts_under_their_name(server: Server, olga: Clien
 def test_the_cookie_is_kept_from_scripts_and_other_sites(server: Server, olga: Client) -> None:
     with server.client() as client:
         said = sign_in_headers(client)["set-cookie"]
-        assert said.startswith(f"{COOKIE}=hfs_")
+        assert said.startswith(f"{COOKIE}=fhs_")
         assert said.partition("; ")[2] == "Path=/; Max-Age=604800; HttpOnly; SameSite=Lax"
 
 
@@ -81,7 +81,7 @@ def test_over_https_the_cookie_is_bound_to_the_host(server: Server, olga: Client
     """A second node of the same service, behind a proxy that speaks https for it."""
     with serving(server.url, FAIRHOLD_BASE_URL="https://seats.example.org") as node, node.client() as client:
         said = sign_in_headers(client)["set-cookie"]
-        assert said.startswith(f"__Host-{COOKIE}=hfs_")
+        assert said.startswith(f"__Host-{COOKIE}=fhs_")
         assert said.endswith("; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure")
         token = said.partition(";")[0].partition("=")[2]
         for name, status in ((f"__Host-{COOKIE}", 200), (COOKIE, 401)):
@@ -155,7 +155,7 @@ def test_a_key_beside_a_cookie_counts_alone(server: Server, admin: Client, olga:
         assert client.ask("GET", "/v1/keys")["items"]
         client.pool("by-key")
         assert client.ask("GET", "/v1/session", expect=403)["code"] == "forbidden"
-    with server.client("hf_wrong", cookies=olga.cookies) as client:
+    with server.client("fh_wrong", cookies=olga.cookies) as client:
         assert client.get("/v1/pools").status_code == 401
 
 

@@ -26,7 +26,7 @@ from fairhold.core.refusals import Refusal
 from fairhold.orgs import checked_org
 from fairhold.store.base import Store, Transaction, writing
 
-_PREFIX: Final = "hfs_"
+_PREFIX: Final = "fhs_"
 _LENGTH: Final = len(_PREFIX) + 43
 
 

@@ -17,7 +17,7 @@ from fairhold.core.model import Instant
 from fairhold.http.limits import Buckets, slow_down, whose
 from fairhold.http.problems import Problem
 from fairhold.http.together import Together
-from fairhold.keys import Access, Keys
+from fairhold.keys import Access, Keys, is_well_formed
 
 if TYPE_CHECKING:
     from fairhold.clock import Clock
@@ -27,6 +27,8 @@ log = logging.getLogger("fairhold.http")
 _REMEMBERED_S: Final = 5.0
 _REMEMBERED_MAX: Final = 10_000
 _WRITTEN_EVERY_S: Final = 60.0
+_UNKNOWN: Final = "This key is not known, or it was revoked."
+_MISTYPED: Final = "This is no key: a character is missing, added or wrong. Copy it again, as a whole."
 _OVER: Final = "This session is over. Sign in again."
 # Wrong keys from one address: so many at once, and then so many a second.
 _WRONG_BURST: Final = 100
@@ -82,16 +84,17 @@ class Doorkeeper:
     async def _find(self, authorization: bytes | None, address: str, now: float, *, guessed: bool) -> Access:
         scheme, _, secret = (authorization or b"").decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not secret:
-            raise _unauthenticated("Send a key (Authorization: Bearer hf_…), or sign in.")
+            raise _unauthenticated("Send a key (Authorization: Bearer fh_…), or sign in.")
         if guessed and (wait := self._wrong.empty_for(whose(address), now)):
             # So many wrong keys came from there that no more are looked up for a while. Who was let in before
             # has guessed nothing: others at the same address shall not lock them out.
             raise slow_down(wait)
-        found = await self._keys.find(secret.strip())
+        secret = secret.strip()
+        found = await self._keys.find(secret)
         if found is None:
             self._known.pop(authorization or b"", None)
             self._wrong.take(whose(address), now)
-            raise _unauthenticated("This key is not known, or it was revoked.")
+            raise _unauthenticated(_UNKNOWN if is_well_formed(secret) else _MISTYPED)
         return found
 
     async def _admit_session(self, token: str, address: str, now: float) -> Access:

@@ -13,6 +13,7 @@ from fairhold.http.cookies import NAME
 from fairhold.http.health import Health
 from fairhold.http.operations import Nothing, Operation
 from fairhold.http.problems import STATUSES, TITLES, ProblemShape
+from fairhold.keys import PATTERN
 from fairhold.shapes import Outcome
 
 _REF: Final = "#/components/schemas/{name}"
@@ -44,9 +45,11 @@ Instants are UTC in ISO 8601, prices integer minor units. Lists page by `cursor`
 Every change takes an `Idempotency-Key`: the same key with the same body is done once and answered again the
 same, for a day. A no is a problem (RFC 9457) with a stable `code`; what helps next stands beside it.
 
-Programs come with a key, `Authorization: Bearer hf_…`. Staff may sign in: their session is in a cookie, and
+Programs come with a key, `Authorization: Bearer fh_…`. Staff may sign in: their session is in a cookie, and
 every change says its CSRF token in `X-CSRF-Token`.
 """
+
+_KEY: Final = f"A key: fh_…, its secret and a checksum. Every key matches {PATTERN}"
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -82,7 +85,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
         "components": {
             "schemas": components,
             "securitySchemes": {
-                "key": {"type": "http", "scheme": "bearer", "description": "A key, hf_…"},
+                "key": {"type": "http", "scheme": "bearer", "description": _KEY},
                 "session": {
                     "type": "apiKey",
                     "in": "cookie",
