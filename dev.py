@@ -111,15 +111,16 @@ def docs(arguments: list[str]) -> int:
 
 
 def lock(arguments: list[str]) -> int:
-    """Pins what the *.in files ask for. `lock --upgrade` moves to the newest versions."""
+    """Pins what pyproject.toml and the *.in files ask for. `lock --upgrade` moves to the newest versions."""
     uv = find_uv() or fail("lock needs uv, and it could not be installed")
-    package = ["pyproject.toml", "requirements/run.in"]
+    package = ["pyproject.toml", "requirements/run.in", "--extra"]
+    # What is in several of them has the same version in all: see the constraints, -c.
     sources = {
         "uv": ["requirements/uv.in"],
-        "run": package,
-        "dev": [*package, "requirements/dev.in"],
-        "docs": [*package, "requirements/docs.in"],
-        "ha": [*package, "requirements/ha.in"],
+        "run": [*package, "all"],
+        "dev": [*package, "dev", "-c", "requirements/run.txt"],
+        "docs": [*package, "all", "requirements/docs.in"],
+        "ha": [*package, "all", "requirements/ha.in"],
     }
     for name, files in sources.items():
         output = f"requirements/{name}.txt"

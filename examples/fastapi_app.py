@@ -1,6 +1,6 @@
 """A class with a waitlist in a FastAPI app, on the library: there is no service to run beside it.
 
-pip install .. fastapi uvicorn        # here, in a clone
+pip install '..[all]' fastapi uvicorn    # here, in a clone
 uvicorn fastapi_app:app
 """
 

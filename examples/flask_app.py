@@ -1,6 +1,6 @@
 """A class with a waitlist in a Flask app, on the library: no event loop, any number of threads.
 
-pip install .. flask                            # here, in a clone
+pip install '..[all]' flask                     # here, in a clone
 flask --app flask_app run --port 8000
 fairhold outbox --database sqlite:///yoga.db    # beside it: without an event loop, nobody sends messages here
 """

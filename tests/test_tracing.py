@@ -201,4 +201,4 @@ def test_who_asks_without_having_installed_it_is_told(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     assert from_environment() is None
-    assert "pip install '.[otel]'" in caplog.text
+    assert "pip install 'fairhold[otel]'" in caplog.text

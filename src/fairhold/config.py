@@ -10,6 +10,7 @@ from typing import Final
 
 from fairhold.addresses import scheme_of
 from fairhold.errors import SettingsWrong
+from fairhold.extras import needs
 from fairhold.store.base import Store
 from fairhold.store.sqlite.store import SqliteStore, path_of
 from fairhold.tokens import new_secret
@@ -65,9 +66,10 @@ def database_schema(given: object = None) -> str | None:
 
 
 def make_store(url: str, schema: str | None = None, *, beside_others: bool = False) -> Store:
-    """Return the store for an address, not yet open. Raise SettingsWrong.
+    """Return the store for an address, not yet open.
 
-    With `beside_others` it may be set up in a database that has other people's tables.
+    With `beside_others` it may be set up in a database that has other people's tables. Raise SettingsWrong,
+    or ExtraMissing if the driver is missing.
     """
     if url.startswith("sqlite:///"):
         if schema is not None:
@@ -76,8 +78,9 @@ def make_store(url: str, schema: str | None = None, *, beside_others: bool = Fal
             )
         return SqliteStore(path_of(url), beside_others=beside_others)
     if url.startswith(("postgresql://", "postgres://")):
-        # Who uses SQLite need not wait for its driver.
-        from fairhold.store.postgres.store import PostgresStore
+        # Programs on SQLite neither need its driver nor wait for it.
+        with needs("postgres", "PostgreSQL"):
+            from fairhold.store.postgres.store import PostgresStore
 
         return PostgresStore(url, schema, beside_others=beside_others)
     said = f": {scheme}" if (scheme := scheme_of(url)) else ""

@@ -8,6 +8,7 @@ FairholdError
 ├── Closing              this Fairhold is being closed and takes nothing more
 ├── SchemaUnknown        the database is not Fairhold's, or of a newer version
 ├── SettingsWrong        an address or setting that cannot be used
+├── ExtraMissing         a package that belongs to an extra is not installed; an ImportError, too
 ├── NotRehearsed         there is no dry run of this; `dry_run` answers it with a refusal
 ├── Misused              a handle was used where it cannot work: see what it says
 ├── Refused              a refusal, for callers who would rather catch: see `granted`
@@ -54,6 +55,14 @@ class SchemaUnknown(FairholdError):
 
 class SettingsWrong(FairholdError):
     """A setting cannot be used."""
+
+
+class ExtraMissing(FairholdError, ImportError):
+    """A package is not installed that comes with an extra of Fairhold, such as `postgres`."""
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(f"To use {purpose}, run: pip install 'fairhold[{extra}]'")
+        self.extra = extra
 
 
 class NotRehearsed(FairholdError):

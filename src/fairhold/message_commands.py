@@ -9,6 +9,7 @@ from fairhold import command_words, ids, inputs, records
 from fairhold.clock import to_datetime
 from fairhold.contacts import is_email, is_phone
 from fairhold.core.refusals import Refusal, invalid, unknown
+from fairhold.extras import needs
 from fairhold.once import once
 from fairhold.reads import PAGE_MAX
 from fairhold.records import Message, MessageFate, Preview, StaffContact, Template
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _ANYWHERE: Final = (-1, 0, 0)
 CONTACTS_MAX: Final = 50
+_OWN_WORDS: Final = "own words in messages"
 _NOTIFIERS: Final = ("email", "sms", "apprise")
 
 
@@ -146,7 +148,8 @@ class MessageCommands(WebhookCommands):
         self, kind: str, language: str, part: str, text: str, *, by: str = "staff"
     ) -> Template | Refusal:
         """Say one part (subject, body or sms) of a kind of message in this org's own words."""
-        from fairhold.messages.own_words import problem
+        with needs("messages", _OWN_WORDS):
+            from fairhold.messages.own_words import problem
 
         if found := problem(kind, language, part, text):
             return found
@@ -183,8 +186,9 @@ class MessageCommands(WebhookCommands):
 
         `own` are parts (subject, body, sms) to try out; what is not among them is as the org has it now.
         """
-        from fairhold.messages.own_words import problem
-        from fairhold.messages.preview import preview
+        with needs("messages", _OWN_WORDS):
+            from fairhold.messages.own_words import problem
+            from fairhold.messages.preview import preview
 
         try:
             parts = {} if own is None else inputs.mapping(own, "own")

@@ -1,6 +1,6 @@
 """OpenTelemetry, for whoever has it: spans for requests, commands, commits and deliveries.
 
-    pip install '.[otel]'    # in a clone
+    pip install 'fairhold[otel]'
 
 Nothing of it is imported until it is asked for: by a program that calls `trace`, or by the service where the
 environment says where traces go. A span has names, kinds, counts and codes; never a key, a token, a path or
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fairhold.clock import wall_ns
 from fairhold.core.refusals import Refusal
+from fairhold.errors import ExtraMissing
+from fairhold.extras import needs
 from fairhold.observe import Observer
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("fairhold")
 
+_TRACES: Final = "OpenTelemetry"
 _SERVER_FAILED: Final = 500
 _LINKS_MAX: Final = 128
 # Any of OpenTelemetry's own variables by which somebody says where traces go.
@@ -52,12 +55,13 @@ def from_environment() -> Tracing | None:
     if off or not any(said.values()) or said["OTEL_TRACES_EXPORTER"] == "none":
         return None
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError:
-        log.warning("traces are asked for and OpenTelemetry is not there: in a clone, pip install '.[otel]'")
+        with needs("otel", _TRACES):
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.trace import TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ExtraMissing as error:
+        log.warning("no traces are sent, though the environment asks for them. %s", error)
         return None
     name = os.environ.get("OTEL_SERVICE_NAME") or "fairhold"
     provider = TracerProvider(resource=Resource.create({"service.name": name}))
@@ -69,8 +73,9 @@ class Tracing:
     """Makes spans. Without a provider, of the one that the program has set up."""
 
     def __init__(self, provider: Any = None) -> None:
-        from opentelemetry import propagate
-        from opentelemetry import trace as api
+        with needs("otel", _TRACES):
+            from opentelemetry import propagate
+            from opentelemetry import trace as api
 
         self.api = api
         self.tracer = api.get_tracer("fairhold", tracer_provider=provider)

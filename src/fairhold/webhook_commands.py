@@ -15,6 +15,7 @@ from fairhold.clock import real_now, to_datetime, to_text
 from fairhold.core.refusals import Refusal, invalid, unknown
 from fairhold.door import Door
 from fairhold.errors import NotRehearsed
+from fairhold.extras import needs
 from fairhold.once import answered, keep, once
 from fairhold.reads import PAGE_MAX
 from fairhold.records import Webhook, WebhookDelivery, WebhookTest, webhook_delivery
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 WEBHOOKS_MAX: Final = 50
 PAYLOADS: Final = ("full", "thin")
+_WEBHOOKS: Final = "webhooks"
 _PLACE: Final = re.compile(r"([0-9]{1,15})-(p[0-9a-z]{13}-[0-9]{1,18}-[0-9]{1,9})")
 _LOOK_UP_S: Final = 3.0
 _LATEST: Final = (2**62, -1, -1, -1)
@@ -113,8 +115,9 @@ class WebhookCommands(Door):
         return None
 
     def _guard(self) -> Guard:
-        from fairhold.notifiers.webhook.guard import Guard
-        from fairhold.outbox.settings import webhooks_to_private
+        with needs("messages", _WEBHOOKS):
+            from fairhold.notifiers.webhook.guard import Guard
+            from fairhold.outbox.settings import webhooks_to_private
 
         return Guard(allows_private=webhooks_to_private())
 
@@ -230,8 +233,9 @@ def _named(found: Sequence[Row], webhook: str) -> Row | None:
 
 
 def _wrong(url: object, payload: object, kinds: object) -> Refusal | None:
-    from fairhold.messages.wording import KINDS
-    from fairhold.outbox.settings import webhooks_to_private
+    with needs("messages", _WEBHOOKS):
+        from fairhold.messages.wording import KINDS
+        from fairhold.outbox.settings import webhooks_to_private
 
     try:
         parts = urlsplit(inputs.text(url, "url", 2_000, empty=False))

@@ -10,14 +10,14 @@ import secrets
 import unicodedata
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Final, TypeVar
-
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
-from argon2.low_level import ARGON2_VERSION
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from fairhold import inputs
 from fairhold.accounts.common_passwords import is_common
+from fairhold.extras import needs
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
 
 LENGTH_MIN: Final = 10
 LENGTH_MAX: Final = 500
@@ -50,6 +50,8 @@ def plain(password: str) -> str:
 
 def _nobodys(hasher: PasswordHasher) -> str:
     """A hash of no password that anybody knows, not even we: checking by it takes as long as by another."""
+    from argon2.low_level import ARGON2_VERSION
+
     dice = (secrets.token_bytes(length) for length in (hasher.salt_len, hasher.hash_len))
     salt, digest = (b64encode(thrown).rstrip(b"=").decode() for thrown in dice)
     costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
@@ -60,6 +62,9 @@ class Passwords:
     """Makes and checks hashes, beside the event loop."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        with needs("server", "passwords"):
+            from argon2 import PasswordHasher
+
         self._hasher = hasher or PasswordHasher()
         self._nobodys = _nobodys(self._hasher)
         self._turn = asyncio.Semaphore(_AT_ONCE)
@@ -83,6 +88,8 @@ class Passwords:
         return self._hasher.check_needs_rehash(known)
 
     def _verify(self, known: str, password: str) -> bool:
+        from argon2.exceptions import InvalidHashError, VerificationError
+
         try:
             return self._hasher.verify(known, password)
         except (VerificationError, InvalidHashError):

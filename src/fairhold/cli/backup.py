@@ -107,11 +107,11 @@ def _aside(database: Path) -> Path:
 
 
 def _copied(copy: Callable[[], T]) -> T:
-    from fairhold.errors import FairholdError, SettingsWrong
+    from fairhold.errors import ExtraMissing, FairholdError, SettingsWrong
 
     try:
         return copy()
-    except SettingsWrong as error:
+    except (ExtraMissing, SettingsWrong) as error:
         desk.fail(str(error), desk.WRONG)
     except (FairholdError, OSError) as error:
         desk.fail(str(error), desk.UNAVAILABLE)

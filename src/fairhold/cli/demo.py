@@ -64,7 +64,14 @@ def demo(
 
 
 def _serve(port: int | None, opened: bool | None, seconds: float | None) -> None:
-    from fairhold.demo.run import run
+    from fairhold.errors import ExtraMissing
+    from fairhold.extras import needs
+
+    try:
+        with needs("server", "the demo"):
+            from fairhold.demo.run import run
+    except ExtraMissing as error:
+        desk.fail(str(error), desk.WRONG)
 
     def tell(links: Links) -> None:
         print(_told(links), flush=True)

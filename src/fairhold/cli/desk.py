@@ -85,7 +85,7 @@ def run(database: str | None, work: Callable[[Fairhold], Awaitable[T]], *, creat
     import asyncio
 
     from fairhold.config import database_url
-    from fairhold.errors import FairholdError, SettingsWrong
+    from fairhold.errors import ExtraMissing, FairholdError, SettingsWrong
     from fairhold.library import Fairhold
 
     async def opened(url: str) -> T:
@@ -97,7 +97,7 @@ def run(database: str | None, work: Callable[[Fairhold], Awaitable[T]], *, creat
         if not create:
             must_exist(url)
         return asyncio.run(opened(url))
-    except SettingsWrong as error:
+    except (ExtraMissing, SettingsWrong) as error:
         fail(str(error), WRONG)
     except FairholdError as error:
         fail(str(error), UNAVAILABLE)

@@ -30,7 +30,7 @@ def migrate(database: Database = None, as_json: Json = False) -> None:
 
     from fairhold.clock import SystemClock
     from fairhold.config import database_schema, database_url, make_store
-    from fairhold.errors import FairholdError, SettingsWrong
+    from fairhold.errors import ExtraMissing, FairholdError, SettingsWrong
 
     async def bring() -> list[str]:
         store = make_store(database_url(database), database_schema(), beside_others=True)
@@ -42,7 +42,7 @@ def migrate(database: Database = None, as_json: Json = False) -> None:
 
     try:
         applied = asyncio.run(bring())
-    except SettingsWrong as error:
+    except (ExtraMissing, SettingsWrong) as error:
         desk.fail(str(error), desk.WRONG)
     except FairholdError as error:
         desk.fail(str(error), desk.UNAVAILABLE)

@@ -50,17 +50,19 @@ def serve(
     An empty database is set up. While the database cannot be reached, requests are answered with 503, and
     /readyz says so. More settings, all of them environment variables, are in docs/howto/http.md.
     """
-    from fairhold.errors import FairholdError, SettingsWrong
-    from fairhold.http.serve import run
-    from fairhold.http.settings import Settings
+    from fairhold.errors import ExtraMissing, FairholdError, SettingsWrong
+    from fairhold.extras import needs
 
     try:
+        with needs("server", "the service"):
+            from fairhold.http.serve import run
+            from fairhold.http.settings import Settings
         run(
             Settings.read(
                 database=database, host=host, port=port, share_port=share_port, test_clock=test_clock
             )
         )
-    except SettingsWrong as error:
+    except (ExtraMissing, SettingsWrong) as error:
         desk.fail(str(error), desk.WRONG)
     except FairholdError as error:
         desk.fail(str(error), desk.UNAVAILABLE)

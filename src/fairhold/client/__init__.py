@@ -6,7 +6,10 @@ delivered is asked again, with the same idempotency key.
 """
 
 from fairhold.client.answers import ClientError, Forbidden, NotReached
-from fairhold.client.methods import AsyncClient
-from fairhold.client.sync import Client
+from fairhold.extras import needs
+
+with needs("client", "the client"):
+    from fairhold.client.methods import AsyncClient
+    from fairhold.client.sync import Client
 
 __all__ = ["AsyncClient", "Client", "ClientError", "Forbidden", "NotReached"]

@@ -1,9 +1,11 @@
-"""Chat and a hundred other services, through Apprise: `pip install '.[apprise]'` in a clone. For staff."""
+"""Chat and a hundred other services, through Apprise: `pip install 'fairhold[apprise]'`. For staff."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from fairhold.errors import ExtraMissing
+from fairhold.extras import needs
 from fairhold.notifiers.apprise.schemes import may_use
 from fairhold.notifiers.base import Outgoing, Permanent, Temporary
 
@@ -16,9 +18,11 @@ class AppriseNotifier:
 
     async def send(self, message: Outgoing) -> None:
         try:
-            import apprise
-        except ImportError as error:
-            raise Temporary("Apprise is not installed: in a clone, pip install '.[apprise]'") from error
+            with needs("apprise", "Apprise"):
+                import apprise
+        except ExtraMissing as error:
+            # Whoever installs it now reaches those to whom messages are still to be sent.
+            raise Temporary(str(error)) from error
         # Of a text Apprise would make several addresses; this is one, or none.
         told = apprise.Apprise.instantiate(message.address)
         if told is None:
