@@ -27,7 +27,7 @@ from holdfast.core.view import View  # noqa: E402
 
 from net import drive_reference  # noqa: E402
 
-CROWD_EVERY: Final = 8
+CROWD_EVERY: Final = 5
 _BURSTS: Final = (1, 1, 2, 3, 5, 8, 12, 20)
 _SOON: Final = (1, 1_000, 5_000, 30_000)
 _LATER: Final = (MINUTE, 5 * MINUTE, 11 * MINUTE, 20 * MINUTE, HOUR, 9 * HOUR, DAY)
@@ -62,19 +62,23 @@ class Author:
         self._builder = drive_reference.builder(TreeNames(REFERENCE_CHANGED))
         self.worlds = [World(self.dice, View(), f"s{seed}") for _ in range(count)]
         self._kept: list[Step] = []
-        self._refused_keys: set[str] = set()
+        # How many live holds a source may have, and how many a party; 0 is no limit.
+        self._limits = [self.dice.choice([0, 1, 1, 2]), self.dice.choice([0, 1, 2])]
 
     def draw(self) -> History:
         """Draw the history, from its pools to a last look."""
         for index in range(len(self.worlds)):
             self._make_pool(index)
-        wanted = len(self.history["steps"]) + self.dice.choice([40, 50, 70])
+        wanted = len(self.history["steps"]) + self.dice.choice([40, 50, 65])
         looks = 0
         if self.is_crowd:
-            self._crowd()
+            for _ in range(self.dice.choice([1, 2, 3])):
+                self._go_on(ticks=0)
+                self._crowd()
+            self._go_on()
         while len(self.history["steps"]) < wanted:
-            if self.dice.random() < 0.12:
-                self._rush(self.dice.choice([10, 18, 26]), foreign=0.08)
+            if self.dice.random() < 0.18:
+                self._rush(self.dice.choice([10, 18, 26]), foreign=0.08, mixed=self.dice.random() < 0.5)
             else:
                 size = self.dice.choice(_BURSTS)
                 self._burst(size, foreign=size >= 5)
@@ -93,7 +97,7 @@ class Author:
         """Ask for pools until one is granted; what is refused stays in the history."""
         step: Step | None = None
         while step is None or self.worlds[index].view.pool is None:
-            said, units = drawn_pools.pool(self.dice, index)
+            said, units = drawn_pools.pool(self.dice, index, large=self.is_crowd)
             step = self._step(index, "CreatePool", {"pool": said, "units": units})
             self._ask(step)
         if self.dice.random() < 0.2:
@@ -102,13 +106,13 @@ class Author:
 
     def _crowd(self) -> None:
         """Very many ask at one instant, so that even large batches follow one another."""
-        self._rush(self.dice.choice([90, 140]), foreign=0.02)
+        self._rush(self.dice.choice([24, 40, 90, 140]), foreign=0.03, mixed=self.dice.random() < 0.15)
 
-    def _rush(self, size: int, *, foreign: float) -> None:
+    def _rush(self, size: int, *, foreign: float, mixed: bool) -> None:
         for _ in range(size):
             index = self.dice.randrange(len(self.worlds))
-            action = self.worlds[index].of_crowd()
-            self._one(index, action, foreign=self.dice.random() < foreign)
+            action = self.worlds[index].of_crowd(mixed=mixed)
+            self._one(index, action, foreign=self.dice.random() < foreign, oddly=False)
 
     def _burst(self, size: int, *, foreign: bool) -> None:
         for _ in range(size):
@@ -119,15 +123,17 @@ class Author:
             for action in self.worlds[index].any_action(self.now):
                 self._one(index, action, foreign=foreign and self.dice.random() < 0.12)
 
-    def _one(self, index: int, action: tuple[str, dict[str, Json]], *, foreign: bool) -> None:
+    def _one(
+        self, index: int, action: tuple[str, dict[str, Json]], *, foreign: bool, oddly: bool = True
+    ) -> None:
+        """Ask one thing; `oddly` is now and then as a dry run, or from a source with limits."""
         step = self._step(index, *action)
         if self.dice.random() < 0.1:
             step["key"] = f"{self.history['org']} key {len(self.history['steps'])}"
-        elif self.dice.random() < 0.04:
+        elif oddly and self.dice.random() < 0.04:
             step["dry"] = True
-        elif step["do"] == "Book" and self.dice.random() < 0.1:
-            address = f"{self.history['org']} from {self.dice.randrange(2)}"
-            step["source"] = [address, self.dice.choice([0, 1, 1, 2]), self.dice.choice([0, 1, 2])]
+        elif oddly and step["do"] == "Book" and self.dice.random() < 0.2:
+            step["source"] = [f"{self.history['org']} from {self.dice.choice([0, 0, 0, 1])}", *self._limits]
         if foreign and "dry" not in step:
             step["foreign"] = True
         self._ask(step)
@@ -163,7 +169,7 @@ class Author:
             self.coverage.events["Erased"] += 1
         self._put(self._step(0, ERASE, {"party": party, "cancel": cancel, "by": "staff"}))
 
-    def _go_on(self) -> None:
+    def _go_on(self, ticks: float = 0.3) -> None:
         """Move time: to a deadline, right before or behind it, or just on."""
         due = [world.view.due_at for world in self.worlds if world.view.due_at is not None]
         # Shortly before it starts, when offers are too late.
@@ -179,7 +185,7 @@ class Author:
         else:
             self.now += self.dice.choice(_LATER)
         for index in range(len(self.worlds)):
-            if self.dice.random() < 0.4:
+            if self.dice.random() < ticks:
                 self._ask(self._step(index, "Tick", {}))
 
     def _step(self, index: int, do: str, say: dict[str, Json]) -> Step:

@@ -55,13 +55,13 @@ _QUESTIONS: Final = (
 )
 
 
-def policy(dice: Random) -> Json:
+def policy(dice: Random, *, large: bool) -> Json:
     """Return a preset with some of its fields changed; a few contradict themselves and are refused."""
-    preset = dice.choice(PRESETS)
+    preset = "checkout" if large and dice.random() < 0.3 else dice.choice(PRESETS)
     mix = MIXES[preset]
     share = dice.choice([0.0, 0.15, 0.4])
     changes = {name: dice.choice(mix[name]) for name in mix if dice.random() < share}
-    if preset == "event_signup" and dice.random() < 0.3:
+    if preset == "event_signup" and dice.random() < 0.45:
         changes["confirm_by"] = dice.choice([None, "staff"])
     return {"preset": preset, "changes": changes}
 
@@ -79,19 +79,19 @@ def units(dice: Random, now: int, quota: str | None, labels: list[str]) -> list[
     return made
 
 
-def pool(dice: Random, index: int) -> tuple[Json, list[Json]]:
-    """Return a pool and its units."""
+def pool(dice: Random, index: int, *, large: bool) -> tuple[Json, list[Json]]:
+    """Return a pool and its units; a large one has seats for a crowd."""
     count, quotas = dice.choice([1, 1, 1, 2, 3]), []
     for number in range(count):
         quota: dict[str, Any] = {"key": f"q{number}"}
-        if dice.random() < 0.35:
+        if dice.random() < (0.1 if large else 0.35):
             quota["by_units"] = True
         else:
-            quota["size"] = dice.choice([0, 1, 1, 1, 2, 2, 3, 4, None])
+            quota["size"] = dice.choice([5, 12, 30, 60] if large else [0, 1, 1, 1, 2, 2, 3, 4, None])
         if dice.random() < 0.15:
             quota["eligible"] = {"tag": "member"}
         quotas.append(quota)
-    said: dict[str, Any] = {"key": f"pool-{index}", "policy": policy(dice), "quotas": quotas}
+    said: dict[str, Any] = {"key": f"pool-{index}", "policy": policy(dice, large=large), "quotas": quotas}
     if dice.random() < 0.3:
         said["open_size"] = dice.choice([1, 2, 3])
     if dice.random() < 0.25:

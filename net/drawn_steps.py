@@ -45,11 +45,13 @@ class World:
         unreached = 1.0 if any(booking.reach for booking in self.view.bookings.values()) else 0.05
         back = 1.0 if any(it.state == "handed_back" for it in self.view.openings.values()) else 0.05
         named = 1.0 if any(quota.by_units for quota in self.view.pool.quotas) else 0.1
+        starts = self.view.pool.starts_at
+        late = 6.0 if starts is not None and 0 < starts - self.now <= 15 * MINUTE else 1.0
         shut = 4.0 if self.view.pool.status != "open" else 1.0
         return [
             (30, self.book),
             (9 * held, self.confirm),
-            (1.0 * waiting, self.confirm),
+            ((6.0 if self.view.pool.policy.confirm_while_waiting else 1.0) * waiting, self.confirm_in_line),
             (5 if states & set(IN_PLAY) else 0.1, self.cancel),
             (14 if "waiting" in states and states & set(SEATED) else 0.1, self.free),
             (4 * held, self.extend),
@@ -61,11 +63,11 @@ class World:
             (7 * had_offers, self.claim_late),
             (4 * unreached, self.note_reachable),
             (3, self.change_booking),
-            (4 * waiting, self.give_offer),
+            (4 * waiting * late, self.give_offer),
             (6 * waiting, self.move),
             (5 * ended, self.put_back),
-            (9 * back, self.resolve),
-            (3 * back, self.book_opening),
+            (9 * back * late, self.resolve),
+            (7 * back, self.book_opening),
             (2, self.fill),
             (1, self.tick),
             (5 * shut, self.change_pool),
@@ -87,13 +89,23 @@ class World:
         acts = self._acts()
         yield self.dice.choices([act for _, act in acts], [weight for weight, _ in acts])[0]()
 
-    def of_crowd(self) -> Action:
-        """Return what many ask at once: mostly to book, and to confirm and cancel."""
-        act = self.dice.choices(
-            [self.book_plainly, self.confirm, self.cancel, self.extend, self.book, self.claim],
-            [60, 14, 12, 2, 10, 2],
-        )[0]
-        return act()
+    def of_crowd(self, *, mixed: bool) -> Action:
+        """Return what many ask at once: mostly to book, and to confirm and cancel what is held.
+
+        While somebody waits almost all only book, unless the crowd is mixed: such batches are decided ahead.
+        """
+        acts: list[Callable[[], Action]] = [self.book_plainly]
+        weights = [60.0]
+        if mixed:
+            acts += [self.confirm, self.cancel, self.extend, self.book, self.claim]
+            weights += [14, 12, 2, 10, 2]
+        elif not self.view.waiting and self._in(*SEATED):
+            acts += [self._confirm_hold, self.free, self.extend]
+            weights += [20, 20, 4]
+        return self.dice.choices(acts, weights)[0]()
+
+    def _confirm_hold(self) -> Action:
+        return "Confirm", {"booking": self.dice.choice(self._in("held") or [1])}
 
     # Who and what ------------------------------------------------------------------------------------
 
@@ -170,8 +182,11 @@ class World:
     def book_plainly(self) -> Action:
         """Return a booking without anything special, of somebody who may be new."""
         party = {"id": f"{self._name}-c{self.dice.randrange(400)}"}
-        said = {"party": party, "quantity": self.dice.choice([1, 1, 1, 2]), "quota": self._quota().key}
-        return "Book", said
+        quotas = [quota for quota in self.view.pool.quotas if not quota.eligible] or list(
+            self.view.pool.quotas
+        )
+        quota = self.dice.choice(quotas).key
+        return "Book", {"party": party, "quantity": self.dice.choice([1, 1, 1, 2]), "quota": quota}
 
     def book(self) -> Action:
         dice, quota = self.dice, self._quota()
@@ -229,7 +244,13 @@ class World:
         return "Book", said
 
     def confirm(self) -> Action:
-        said: dict[str, Any] = {"booking": self._booking("held", "held", "waiting"), "by": self._by()}
+        return self._confirmed(self._booking("held"))
+
+    def confirm_in_line(self) -> Action:
+        return self._confirmed(self._booking("waiting"))
+
+    def _confirmed(self, number: int) -> Action:
+        said: dict[str, Any] = {"booking": number, "by": self._by()}
         pool = self.view.pool
         by_staff = pool.policy.confirm_by == "staff" or (
             pool.policy.confirm_by is None and pool.price is not None
@@ -263,6 +284,11 @@ class World:
     def claim_late(self) -> Action:
         """Return a claim or a decline of an offer that is over."""
         over = [key for key, offer in self.view.offers.items() if offer.outcome]
+        lapsed = [
+            key for key in over if self.view.offers[key].outcome == "lapsed" and self.view.offers[key].units
+        ]
+        if lapsed and self.dice.random() < 0.5:
+            over = lapsed
         number, seq = self.dice.choice(over or [(1, 1)])
         return self.dice.choice(["Claim", "Claim", "Decline"]), {"booking": number, "seq": seq}
 

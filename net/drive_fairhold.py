@@ -63,6 +63,8 @@ class Pipeline:
         self._is_ahead = False
         self.is_closed = False
         self.decided_ahead = 0
+        # Of those: while another was in flight.
+        self.decided_in_flight = 0
         self._begin = hf.store.begin
         self._line_up = hf.store.line_up
         hf.store.begin = self._begin_when_let_through
@@ -144,6 +146,7 @@ class Pipeline:
         ready = await self._decide_ahead(jobs, flight)
         self._is_ahead = ready is not None
         self.decided_ahead += self._is_ahead
+        self.decided_in_flight += self._is_ahead and flight is not None
         self._decisions += 1
         return ready
 

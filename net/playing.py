@@ -17,7 +17,7 @@ MANY: Final = "many"
 FOREIGN: Final = "foreign"
 WAYS: Final = (ONE, EIGHT, MANY, FOREIGN)
 _ALONE: Final = frozenset(
-    {"ChangePool", "AddUnits", "CloseUnit", "Move", "PutBack", "Resolve", "GiveOffer", "Fill"}
+    {"CreatePool", "ChangePool", "AddUnits", "CloseUnit", "Move", "PutBack", "Resolve", "GiveOffer", "Fill"}
 )
 SIZES: Final = {EIGHT: 8, MANY: 64, FOREIGN: 8}
 

@@ -86,10 +86,9 @@ class Pair:
         lines = []
         for way, (tree, _) in self._trees.items():
             pipeline = tree.pipeline
-            ahead, thrown = pipeline.written_ahead, pipeline.decided_ahead - pipeline.written_ahead
-            lines.append(
-                f"  {way:<8}{pipeline.batches:>8} batches; decided ahead: {ahead} written, {thrown} not"
-            )
+            ahead, written = pipeline.decided_ahead, pipeline.written_ahead
+            told = f"{ahead} decided ahead, {pipeline.decided_in_flight} of them behind one in flight"
+            lines.append(f"  {way:<8}{pipeline.batches:>8} batches; {told}; {ahead - written} decided anew")
         return "\n".join(lines)
 
     async def verified(self) -> list[str]:
