@@ -79,8 +79,9 @@ def _batches(steps: list[Step], size: int, cut_at_foreign: bool) -> Iterator[lis
             yield [step]
             batch = []
             continue
-        if "source" in step and any(before["do"] != "Book" for before in batch):
-            # Live holds are counted when a batch begins: what ends one in the same batch comes too late.
+        if batch and any("source" in it for it in (*batch, step)) and not _only_book((*batch, step)):
+            # Where a booking came from is forgotten once it is decided, but not in the batch that made it;
+            # and live holds are counted when a batch begins. So what ends one is not in a batch with such.
             yield batch
             batch = []
         batch.append(step)
@@ -89,6 +90,10 @@ def _batches(steps: list[Step], size: int, cut_at_foreign: bool) -> Iterator[lis
             batch = []
     if batch:
         yield batch
+
+
+def _only_book(steps: Sequence[Step]) -> bool:
+    return all(step["do"] == "Book" for step in steps)
 
 
 def is_alone(step: Step) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from net import comparing, playing
 from net.drive_fairhold import FairholdDriver
 from net.drive_fairhold import opened as fairhold_opened
-from net.histories import LOOK, History, Json, pool_id
+from net.histories import LOOK, History, Json, Step, pool_id
 from net.playing import FOREIGN, Carrier
 from testbed.postgres import fresh_database, memory, shared_server
 
@@ -57,11 +57,19 @@ class Pair:
         self._copies += 1
         copy: History = {**history, "org": f"{history['org']}-{self._copies}"}
         copy["pools"] = [pool_id(-self._copies, index) for index in range(len(history["pools"]))]
+        copy["steps"] = [self._from_elsewhere(step) for step in history["steps"]]
         try:
             await self.compare(copy)
         except comparing.Difference as difference:
             return difference
         return None
+
+    def _from_elsewhere(self, step: Step) -> Step:
+        """Return a step with a source of its own: live holds of one source count over all pools."""
+        if "source" not in step:
+            return step
+        address, *limits = step["source"]
+        return {**step, "source": [f"{address} {self._copies}", *limits]}
 
     async def smaller(self, history: History) -> tuple[History, comparing.Difference | None]:
         """Return as short a history as still differs, by leaving out its tail, and then single steps."""

@@ -1,0 +1,69 @@
+"""What a program or a person outside is told, made comparable: codes and facts, no sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from net.histories import Json
+from net.mapping import OUTSIDE
+
+# Said in words, and so free to be said in others.
+SENTENCES: Final = frozenset({"detail", "sentence", "reason"})
+# How far the machine's clock is off: that of the net stands still.
+VOLATILE: Final = frozenset({"clock_ahead_s"})
+# Names of things that are drawn at random, or made of such: which one it is counts, not how it is called.
+_NAMES: Final = re.compile(
+    r"""\b(?:hf|fh)_[A-Za-z0-9_-]{8,}          # keys
+      |\bb[0-9a-hjkmnp-tv-z]{19}[0-9a-f]*\b    # bookings, and their tokens
+      |\bp[0-9a-hjkmnp-tv-z]{13}\b             # pools
+      |\b[a-z]{1,3}[0-9a-f]{16}\b              # what staff set up
+      |\b[0-9a-f]{32,}\b                       # digests, tokens
+      |\b[2-9A-HJ-NP-Y]{6}\b                   # references
+    """,
+    re.VERBOSE,
+)
+
+
+class Renaming:
+    """Numbers the random names of one tree in the order in which they are first met."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        """Return a text with its random names numbered."""
+        return _NAMES.sub(lambda found: self._numbered(found[0]), text)
+
+    def _numbered(self, name: str) -> str:
+        return self._known.setdefault(name, f"<{name[0] if name[0] in 'bp' else ''}{len(self._known)}>")
+
+
+def mapped(text: str) -> str:
+    """Return what the reference says as the tree would call it."""
+    for theirs, ours in OUTSIDE.items():
+        text = text.replace(theirs, ours)
+    return text
+
+
+def without_sentences(said: Json) -> Json:
+    """Return the same without what is said in words."""
+    if isinstance(said, dict):
+        problem = "type" in said and "status" in said and "title" in said
+        dropped = SENTENCES | VOLATILE | ({"title"} if problem else frozenset())
+        return {name: without_sentences(value) for name, value in said.items() if name not in dropped}
+    return [without_sentences(one) for one in said] if isinstance(said, list) else said
+
+
+def plain_json(text: str) -> Json | None:
+    """Return what a text says in JSON, without sentences; None if it is no JSON."""
+    try:
+        return without_sentences(json.loads(text))
+    except ValueError:
+        return None
+
+
+def shown(said: Any) -> str:
+    """Return it as text, always the same for the same."""
+    return json.dumps(said, ensure_ascii=False, sort_keys=True)
