@@ -12,6 +12,7 @@ import asyncio
 import json
 import sys
 import time
+from typing import Final
 
 from net import comparing, playing, recorded, running
 
@@ -19,11 +20,14 @@ from net import comparing, playing, recorded, running
 def main() -> int:
     """Run what the command line asks for; 1 if the trees differ."""
     parser = argparse.ArgumentParser(prog="python -m net", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", nargs="?", default="compare", help="coverage, record, or how many seeds")
+    parser.add_argument(
+        "what", nargs="?", default="compare", help="http, commands, coverage, record, or how many seeds"
+    )
     parser.add_argument("count", nargs="?", type=int, default=0)
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
     parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--way", choices=(*playing.WAYS, "all"), default="all")
+    parser.add_argument("--requests", type=int, default=400, help="how many requests in a round")
     asked = parser.parse_args()
     if asked.what.isdecimal():
         asked.what, asked.count = "compare", int(asked.what)
@@ -35,6 +39,8 @@ def main() -> int:
         return 0
     if asked.what == "record":
         return asyncio.run(_record(count, asked.first))
+    if asked.what in ("http", "commands"):
+        return _outside(asked.what, count, asked.first, asked.requests)
     ways = playing.WAYS if asked.way == "all" else (asked.way,)
     return asyncio.run(_compare(range(asked.first, asked.first + count), asked.database, ways))
 
@@ -68,7 +74,29 @@ async def _compare(seeds: range, kind: str, ways: tuple[str, ...]) -> int:
     return int(bool(failed or wrong))
 
 
-_FAILED_MAX = 5
+_FAILED_MAX: Final = 5
+
+
+def _outside(what: str, count: int, first: int, requests: int) -> int:
+    """Compare what the services or the command lines of both trees say."""
+    from net import command_lines, over_http  # they bring the reference out of git
+
+    began = time.perf_counter()
+    try:
+        if what == "commands":
+            print(f"{command_lines.compare()} command lines, the same in both")
+        else:
+            played = asyncio.run(over_http.compare(first, count, requests))
+            print(f"{count} rounds, {played.statuses.total()} requests, the same in both")
+            print(f"  statuses: {dict(sorted(played.statuses.items()))}")
+            print(f"  operations that were granted: {len(played.granted)}")
+            print("".join(f"  the reference failed: {fault}\n" for fault in played.faults), end="")
+    except comparing.Difference as difference:
+        print(difference)
+        return 1
+    finally:
+        print(f"  {time.perf_counter() - began:.0f} s")
+    return 0
 
 
 async def _record(count: int, first: int) -> int:

@@ -78,7 +78,7 @@ def compare(lines: list[Json] = LINES) -> int:
 def _outcome(said: dict[str, Any], renaming: Renaming, *, is_reference: bool) -> Json:
     out, err = ((mapped(said[name]) if is_reference else said[name]) for name in ("out", "err"))
     # A refusal of a command with --json stands on its last line.
-    outcome = {"code": said["code"], "out": plain_json(renaming(out)), "err": plain_json(renaming(err))}
+    outcome = {"code": said["code"], "out": plain_json(out), "err": plain_json(err)}
     if "Traceback" in err:
         outcome["traceback"] = True
-    return outcome
+    return renaming.all_in(outcome)

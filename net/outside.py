@@ -11,14 +11,14 @@ from net.mapping import OUTSIDE
 
 # Said in words, and so free to be said in others.
 SENTENCES: Final = frozenset({"detail", "sentence", "reason"})
-# How far the machine's clock is off: that of the net stands still.
-VOLATILE: Final = frozenset({"clock_ahead_s"})
+# How far the machine's clock is off, which stands still; and when a loop beside has last tidied.
+VOLATILE: Final = frozenset({"clock_ahead_s", "pruned_at"})
 # Names of things that are drawn at random, or made of such: which one it is counts, not how it is called.
 _NAMES: Final = re.compile(
     r"""\b(?:hf|fh)_[A-Za-z0-9_-]{8,}          # keys
       |\bb[0-9a-hjkmnp-tv-z]{19}[0-9a-f]*\b    # bookings, and their tokens
       |\bp[0-9a-hjkmnp-tv-z]{13}\b             # pools
-      |\b[a-z]{1,3}[0-9a-f]{16}\b              # what staff set up
+      |\b[a-z]{0,3}[0-9a-f]{16,20}\b           # what staff set up, and nobodies
       |\b[0-9a-f]{32,}\b                       # digests, tokens
       |\b[2-9A-HJ-NP-Y]{6}\b                   # references
     """,
@@ -31,13 +31,33 @@ class Renaming:
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
         """Return a text with its random names numbered."""
         return _NAMES.sub(lambda found: self._numbered(found[0]), text)
 
+    def all_in(self, said: Json) -> Json:
+        """Return JSON with the random names in its texts numbered."""
+        if isinstance(said, dict):
+            return {self(name): self.all_in(said[name]) for name in sorted(said)}
+        if isinstance(said, list):
+            return [self.all_in(one) for one in said]
+        return self(said) if isinstance(said, str) else said
+
     def _numbered(self, name: str) -> str:
-        return self._known.setdefault(name, f"<{name[0] if name[0] in 'bp' else ''}{len(self._known)}>")
+        if name not in self._known:
+            self._known[name] = f"<{len(self._known)}>"
+            self._names[self._known[name]] = name
+        return self._known[name]
+
+    def translated(self, text: str, other: Renaming) -> str:
+        """Return a text with the random names of another tree in place of this one's."""
+
+        def theirs(found: re.Match[str]) -> str:
+            return other._names.get(self._known.get(found[0], ""), found[0])
+
+        return _NAMES.sub(theirs, text)
 
 
 def mapped(text: str) -> str:

@@ -23,6 +23,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+import typer.main
+
 # In the past: a machine whose clock is ahead of its database's would not be believed.
 START: Final = 1_705_305_600_000
 
@@ -69,6 +71,8 @@ def main(words: Sequence[str]) -> None:
     package, *rest = words
     be_seeded()
     program = importlib.import_module(f"{package}.cli.main").main
+    # Building the tree of commands takes longer than most of them do, and it is the same for all.
+    setattr(typer.main, "get_command", cache(typer.main.get_command))  # noqa: B010
     if rest == ["--"]:
         kept: dict[str, Any] = {}
         print(json.dumps([_run(program, package, line, kept) for line in json.load(sys.stdin)]))
