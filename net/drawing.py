@@ -110,6 +110,10 @@ class Author:
 
     def _rush(self, size: int, *, foreign: float, mixed: bool) -> None:
         for _ in range(size):
+            if self._kept and self.dice.random() < 0.04:
+                # A caller who is impatient asks again before it is answered.
+                self._repeat(self._kept[-8:])
+                continue
             index = self.dice.randrange(len(self.worlds))
             action = self.worlds[index].of_crowd(mixed=mixed)
             self._one(index, action, foreign=self.dice.random() < foreign, oddly=False)
@@ -118,7 +122,7 @@ class Author:
         for _ in range(size):
             index = self.dice.randrange(len(self.worlds))
             if self._kept and self.dice.random() < 0.05:
-                self._repeat()
+                self._repeat(self._kept, oddly=True)
                 continue
             for action in self.worlds[index].any_action(self.now):
                 self._one(index, action, foreign=foreign and self.dice.random() < 0.12)
@@ -138,15 +142,15 @@ class Author:
             step["foreign"] = True
         self._ask(step)
 
-    def _repeat(self) -> None:
+    def _repeat(self, kept: list[Step], *, oddly: bool = False) -> None:
         """Ask again under a key: the same, or something else, for which it was not given."""
-        step = copy(self.dice.choice(self._kept))
+        step = copy(self.dice.choice(kept))
         step["at"] = self.now
         step.pop("foreign", None)
         if self.dice.random() < 0.3:
             step["say"] = {**step["say"], "by": "staff:somebody else"}
             self.coverage.refusals["idempotency_mismatch"] += 1
-        elif self.dice.random() < 0.2:
+        elif oddly and self.dice.random() < 0.2:
             step["dry"] = True
         self._put(step)
 

@@ -57,6 +57,7 @@ ORDER = [
     "console",
     "cli",
     "core",
+    "net",
     "tests",
     "outbox",
     "engine",
