@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from net import vocabulary
 from net.histories import History, Json
 from net.playing import ONE
@@ -57,7 +59,7 @@ def _whenever(answer: Json) -> Json:
 
 def plain(said: Json) -> Json:
     """Return the same as it comes back from a file: lists for tuples."""
-    return json.loads(json.dumps(said))
+    return msgspec.json.decode(msgspec.json.encode(said))
 
 
 def differences(expected: Json, actual: Json, at: str = "") -> list[str]:

@@ -189,8 +189,12 @@ class Author:
         else:
             self.now += self.dice.choice(_LATER)
         for index in range(len(self.worlds)):
-            if self.dice.random() < ticks:
+            chance = self.dice.random()
+            if chance < ticks:
                 self._ask(self._step(index, "Tick", {}))
+            elif chance < 1.5 * ticks:
+                # Much may be free now, and only one gets some: the rest is due at once.
+                self._ask(self._step(index, "Fill", {"steps": 1}))
 
     def _step(self, index: int, do: str, say: dict[str, Json]) -> Step:
         return {"at": self.now, "pool": index, "do": do, "say": say}

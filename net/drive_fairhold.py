@@ -152,7 +152,7 @@ class Pipeline:
 
 
 _PATIENCE_S: Final = 1.0
-_TURNS: Final = 30
+_TURNS: Final = 15
 
 
 class FairholdDriver(Driver):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +12,7 @@ from net import vocabulary
 from net.histories import Json
 from net.mapping import TreeNames
 
-_ERASED: Final = re.compile(r"erased-[0-9a-f]{16}")
+_ERASED: Final = re.compile(rb"erased-[0-9a-f]{16}")
 
 
 class Neutral:
@@ -102,10 +101,10 @@ def _value(table: str, column: str, value: Any) -> Json:
     if isinstance(value, bool):
         return int(value)
     is_json = column in vocabulary.JSON_COLUMNS or (column == "units" and table in vocabulary.LISTS_OF_UNITS)
-    return json.loads(value) if is_json and isinstance(value, str) else value
+    return msgspec.json.decode(value) if is_json and isinstance(value, str) else value
 
 
 def anonymous(said: Json) -> Json:
     """Return the same, with the ids of forgotten parties all alike: they are drawn at random."""
-    text = json.dumps(said, ensure_ascii=False)
-    return json.loads(_ERASED.sub("erased", text)) if "erased-" in text else said
+    text = msgspec.json.encode(said)
+    return msgspec.json.decode(_ERASED.sub(b"erased", text)) if b"erased-" in text else said
