@@ -51,7 +51,9 @@ async def _compare(seeds: range, kind: str, ways: tuple[str, ...]) -> int:
     began, steps, failed = time.perf_counter(), 0, list[int]()
     with running.databases(kind) as new_database:
         async with running.paired(new_database, ways) as pair:
-            for seed in seeds:
+            for done, seed in enumerate(seeds):
+                if done and done % _TELL_EVERY == 0:
+                    print(f"  {done} seeds in {time.perf_counter() - began:.0f} s", flush=True)
                 history = drawing.draw(seed)
                 steps += len(history["steps"])
                 try:
@@ -75,6 +77,7 @@ async def _compare(seeds: range, kind: str, ways: tuple[str, ...]) -> int:
 
 
 _FAILED_MAX: Final = 5
+_TELL_EVERY: Final = 100
 
 
 def _outside(what: str, count: int, first: int, requests: int) -> int:
@@ -86,11 +89,12 @@ def _outside(what: str, count: int, first: int, requests: int) -> int:
         if what == "commands":
             print(f"{command_lines.compare()} command lines, the same in both")
         else:
-            played = asyncio.run(over_http.compare(first, count, requests))
-            print(f"{count} rounds, {played.statuses.total()} requests, the same in both")
-            print(f"  statuses: {dict(sorted(played.statuses.items()))}")
-            print(f"  operations that were granted: {len(played.granted)}")
-            print("".join(f"  the reference failed: {fault}\n" for fault in played.faults), end="")
+            for number in range(first, first + count):
+                played = asyncio.run(over_http.compare(number, 1, requests))
+                told = dict(sorted(played.statuses.items()))
+                print(f"round {number}: {played.statuses.total()} requests, the same in both: {told}")
+                print("".join(f"  the reference failed: {fault}\n" for fault in played.faults), end="")
+                sys.stdout.flush()
     except comparing.Difference as difference:
         print(difference)
         return 1

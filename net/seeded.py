@@ -41,9 +41,13 @@ class Clock:
 clock = Clock()
 
 
+# A service must not draw again the keys that command lines have made for it.
+_who: Final = ["nobody"]
+
+
 @cache
 def _dice(what: str) -> random.Random:
-    return random.Random(f"the net draws {what}")
+    return random.Random(f"{_who[0]} draws {what}")
 
 
 def _drawn(what: str, size: int) -> bytes:
@@ -69,6 +73,7 @@ def be_seeded() -> None:
 def main(words: Sequence[str]) -> None:
     """Run the program of a package with these words, or the command lines that are piped in."""
     package, *rest = words
+    _who[0] = rest[0]
     be_seeded()
     program = importlib.import_module(f"{package}.cli.main").main
     # Building the tree of commands takes longer than most of them do, and it is the same for all.
