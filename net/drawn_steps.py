@@ -18,7 +18,7 @@ SEATED: Final = ("held", "confirmed")
 ENDED: Final = ("declined", "expired", "cancelled", "closed")
 STAFF: Final = ("staff", "staff:olga")
 DOORS: Final = ("library", "secret_key", "public_key", "page", "console", "csv")
-WHYS: Final = ("", "because", "'; DROP TABLE pools; --")
+WHYS: Final = ("", "because", "'; DROP TABLE fairhold_pools; --")
 PARTIES: Final = 14
 _STATUSES: Final = ("open", "open", "open", "paused", "paused", "closed", "cancelled")
 
@@ -170,7 +170,7 @@ class World:
         dice, said = self.dice, dict[str, Any]()
         said["id"] = self.any_party()
         if dice.random() < 0.3:
-            said["name"] = dice.choice(["Ann 🙂", "'; DROP TABLE pools; --"])
+            said["name"] = dice.choice(["Ann 🙂", "'; DROP TABLE fairhold_pools; --"])
         if dice.random() < 0.3:
             said["contacts"] = dice.choice([{"email": f"{said['id']}@example.org"}, {"sms": "+358401234567"}])
         if dice.random() < (0.85 if quota.eligible else 0.4):

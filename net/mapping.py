@@ -94,7 +94,9 @@ REFERENCE_CHANGED: Final[Mapping[str, Mapping[str, str]]] = {}
 
 # The tree, where it differs. Kinds: those of TreeNames. An opening that the tree stores with a state and a
 # reason is "state/reason" here: see `neutral.opening_state`.
-FAIRHOLD_CHANGED: Final[Mapping[str, Mapping[str, str]]] = {}
+FAIRHOLD_CHANGED: Final[Mapping[str, Mapping[str, str]]] = {
+    "tables": {table: f"fairhold_{table}" for table in vocabulary.COLUMNS},
+}
 # Columns that the tree has beside those of the reference, by the neutral name of their table.
 FAIRHOLD_EXTRA_COLUMNS: Final[Mapping[str, Collection[str]]] = {}
 

@@ -11,8 +11,9 @@ from net.mapping import OUTSIDE
 
 # Said in words, and so free to be said in others.
 SENTENCES: Final = frozenset({"detail", "sentence", "reason"})
-# How far the machine's clock is off, which stands still; and when a loop beside has last tidied.
-VOLATILE: Final = frozenset({"clock_ahead_s", "pruned_at"})
+# How far the machine's clock is off, which stands still; when a loop beside has last tidied; the end of a
+# key, which is drawn at random; the names of migrations, for there is one first schema now.
+VOLATILE: Final = frozenset({"clock_ahead_s", "pruned_at", "hint", "applied"})
 # Names of things that are drawn at random, or made of such: which one it is counts, not how it is called.
 _NAMES: Final = re.compile(
     r"""\b(?:hf|fh)_[A-Za-z0-9_-]{8,}          # keys

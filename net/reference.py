@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import Final
 
-REFERENCE: Final = "0bfbb1704f9e"
+REFERENCE: Final = "b9d5723"
 ROOT: Final = Path(__file__).resolve().parent.parent
 _CACHE: Final = ROOT / ".cache" / "net"
 
