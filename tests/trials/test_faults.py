@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,11 @@ from trials.faults.draw import draw, files_of, find_spots
 from trials.faults.in_python import count_python_lines, spots_in_python
 from trials.faults.in_sql import spots_in_sql
 from trials.faults.in_templates import spots_in_template
-from trials.faults.judge import Judge, NotGreenError
+from trials.faults.judge import Judge, NotGreenError, Runner
 from trials.faults.results import Results
 from trials.faults.rooms import ROOMS, Room
 from trials.faults.spot import planted
+from trials.faults.suite import Run, run_tests
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -174,6 +177,8 @@ SMALL = {
         "def test_an_empty_room_has_room() -> None:\n    assert has_room(2, 0)\n"
     ),
 }
+DUE = "tests/test_due.py::test_what_is_due_now_is_due"
+ROOM = "tests/test_room.py::test_an_empty_room_has_room"
 ALONE = Room(sources=("src/*.py",), tests=("tests",))
 TOGETHER = Room(sources=("src/*.py",), tests=("tests",), alone=("-k", "nothing"), alone_s=60)
 
@@ -197,20 +202,38 @@ def test_faults_are_planted_together_and_files_are_as_they_were_before(small: Pa
     assert path.read_text() == SMALL["src/small.py"]
 
 
-@pytest.mark.parametrize("room", [ALONE, TOGETHER], ids=["alone", "together"])
-def test_the_fault_that_no_test_holds_is_named(small: Path, tmp_path: Path, room: Room) -> None:
+def run_small(tree: Path, tests: Sequence[str], arguments: Sequence[str], **options: Any) -> Run:
+    """Run the tests of the small tree without a process, which takes a hundredth of the time."""
+    rules: dict[str, Any] = {}
+    exec((tree / "src/small.py").read_text(), rules)
+    held = {
+        DUE: rules["is_due"](1, 1) and not rules["is_due"](2, 1),
+        ROOM: rules["has_room"](2, 0),
+    }
+    if "nothing" in arguments:
+        held = {}
+    passed = [test for test, is_so in held.items() if is_so and test not in options.get("passed", ())]
+    failed = [test for test, is_so in held.items() if not is_so]
+    return Run(tuple(failed), tuple(passed), 1.0, dict.fromkeys(held, 1.0), code=1 if failed else 0)
+
+
+@pytest.mark.parametrize(
+    ("room", "runner"), [(ALONE, run_tests), (TOGETHER, run_small)], ids=["alone", "together"]
+)
+def test_the_fault_that_no_test_holds_is_named(
+    small: Path, tmp_path: Path, room: Room, runner: Runner
+) -> None:
     results = Results(tmp_path / "results.jsonl")
-    judge = Judge(small, room, results, print)
+    judge = Judge(small, room, results, print, runner)
     judge.must_be_green()
-    faults = draw(small, "small", room, 2, seed=1)
-    judge.judge(faults)
+    judge.judge(draw(small, "small", room, 2, seed=1))
 
     missed = "src/small.py:9 boundary\n  -     return taken < size\n  +     return taken <= size"
-    by_test = {"src/small.py:5": "tests/test_due.py::test_what_is_due_now_is_due", "src/small.py:9": ""}
     kept = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    assert {it["place"]: it["by"] for it in kept} == by_test
+    assert {it["place"]: it["by"] for it in kept} == {"src/small.py:5": DUE, "src/small.py:9": ""}
     assert results.summary().startswith("small: 1 of 2 noticed (50%), 0 of them by a time-out\n\n")
     assert results.summary().endswith(missed)
+    assert (small / "src/small.py").read_text() == SMALL["src/small.py"]
     # A trial that is begun again judges nothing twice.
     assert Results(tmp_path / "results.jsonl").summary() == results.summary()
 

@@ -24,6 +24,7 @@ LEAST_S: Final = 60.0
 STARTING_S: Final = 20.0
 
 Tell = Callable[[str], None]
+Runner = Callable[..., Run]
 
 
 class NotGreenError(Exception):
@@ -33,11 +34,14 @@ class NotGreenError(Exception):
 class Judge:
     """The tests of one room, in the order in which they have noticed most in the least time."""
 
-    def __init__(self, tree: Path, room: Room, results: Results, tell: Tell) -> None:
+    def __init__(
+        self, tree: Path, room: Room, results: Results, tell: Tell, runner: Runner = run_tests
+    ) -> None:
         self._tree = tree
         self._room = room
         self._results = results
         self._tell = tell
+        self._runner = runner
         self._seconds: Counter[str] = Counter()
         self._noticed: Counter[str] = Counter()
         self._noticed_of: Counter[tuple[str, str]] = Counter()
@@ -144,7 +148,7 @@ class Judge:
         limit_s = LEAST_S + STARTING_S + 2 * self._seconds[_file_of(test)]
         if not test.startswith("tests/"):
             return self._run("--collect-only", limit_s=limit_s, workers=1)
-        return run_tests(self._tree, [test], self._room.arguments, limit_s=limit_s)
+        return self._runner(self._tree, [test], self._room.arguments, limit_s=limit_s)
 
     def _run(
         self,
@@ -155,7 +159,7 @@ class Judge:
         workers: int | None = None,
         stop_at_first: bool = True,
     ) -> Run:
-        return run_tests(
+        return self._runner(
             self._tree,
             self._room.tests,
             [*self._room.arguments, *arguments],
