@@ -50,6 +50,16 @@ def test_a_pool_with_many_in_it_is_called_off_in_pieces(monkeypatch: Patch) -> N
     assert sum(len(decision.messages) for decision in world.decisions) == 3 + 5
 
 
+def test_a_full_pool_in_which_nobody_waits_is_called_off_in_pieces(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(door, "WIND_DOWN_MAX", 2)
+    world = World("class_waitlist", Quota("main", size=5))
+    world.do(*(c.Book(Party(f"p{number}"), confirmed=True, by="staff") for number in range(5)))
+    world.do(c.ChangePool({"status": "cancelled"}))
+    assert (list(world.states().values()).count(CLOSED), world.view.due_at) == (2, world.now)
+    world.do(c.Tick())
+    assert set(world.states().values()) == {CLOSED}
+
+
 def test_every_promise_holds_when_all_is_given_out_one_by_one(monkeypatch: Patch) -> None:
     monkeypatch.setattr(fill, "FILL_MAX", 1)
     run_state_machine_as_test(Histories, settings=settings(stateful_step_count=50))
