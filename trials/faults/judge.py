@@ -1,10 +1,10 @@
 """Judge faults: first each one alone, then all that are left together.
 
 Most faults are noticed within seconds by the tests that lie next to them. To show that a fault is not noticed
-takes all the tests: so the faults that are left share one run. When a test fails there, it is run again on
-each half of them, and so on, until it is known which faults it notices. These are taken out, and the run goes
-on with the tests that did not pass yet. Two faults that hide one another count as not noticed: the share that
-is found is never too good.
+takes all the tests: so the faults that are left share one run. A test that fails there is run again on half
+of them, and on half of those, until it is known which fault it notices. That one is taken out, and the run
+goes on with the tests that did not pass yet. Two faults that hide one another count as not noticed: the share
+that is found is never too good.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,10 @@ from trials.faults.suite import Run, run_tests
 
 LEAST_S: Final = 60.0
 STARTING_S: Final = 20.0
+# With so many failures a fault breaks nearly everything: it is taken out before the tests go on.
+FAILURES_MAX: Final = 40
+# What it takes to begin a file of tests, beside its tests.
+STARTING_FILE_S: Final = 5.0
 
 Tell = Callable[[str], None]
 Runner = Callable[..., Run]
@@ -46,22 +51,30 @@ class Judge:
         self._noticed: Counter[str] = Counter()
         self._noticed_of: Counter[tuple[str, str]] = Counter()
         self._limit_s = LEAST_S
+        self._left_out: list[str] = []
 
     def must_be_green(self, kept: Path | None = None) -> None:
-        """Run the tests of the room without a fault, and remember how long each file takes."""
+        """Run the tests of the room without a fault, and remember how long each file takes.
+
+        A test that fails there and passes by itself depends on the weather: it judges nothing.
+        """
         if kept is not None and kept.exists():
-            durations = json.loads(kept.read_text())
+            green = json.loads(kept.read_text())
         else:
-            run = self._run(limit_s=3_600, stop_at_first=False)
-            if run.code != 0:
-                raise NotGreenError(f"{', '.join(run.failed) or 'nothing'} failed\n{run.output[-4_000:]}")
+            run = self._run(limit_s=3_600, failures_max=20)
+            red = [test for test in run.failed if self._run_some([test]).failed]
+            if red or (run.code != 0 and not run.failed):
+                raise NotGreenError(f"{', '.join(red) or 'nothing'} failed\n{run.output[-4_000:]}")
             self._tell(f"without a fault {len(run.passed)} tests pass in {run.seconds:.0f} s")
-            durations = {"total": run.seconds, "tests": run.durations}
+            green = {"total": run.seconds, "tests": run.durations, "by_chance": run.failed}
             if kept is not None:
-                kept.write_text(json.dumps(durations))
-        for test, seconds in durations["tests"].items():
+                kept.write_text(json.dumps(green))
+        self._left_out = list(green["by_chance"])
+        for test in self._left_out:
+            self._tell(f"{test} is left out: it fails by chance without a fault")
+        for test, seconds in green["tests"].items():
             self._seconds[_file_of(test)] += seconds + 0.01
-        self._limit_s = max(LEAST_S, durations["total"] * self._room.patience)
+        self._limit_s = max(LEAST_S, green["total"] * self._room.patience)
 
     def judge(self, faults: Sequence[Fault]) -> None:
         """Judge every fault that has no result yet."""
@@ -96,11 +109,20 @@ class Judge:
     def _run_alone(self, fault: Fault) -> Run:
         chosen = (it[1] for it in self._room.alone_in if it[0] in fault.spot.path)
         arguments = next(chosen, self._room.alone)
-        limit_s = self._room.alone_s or self._limit_s
-        return self._run(*arguments, limit_s=limit_s, order=self._order(fault.spot.path), workers=1)
+        order = self._order(fault.spot.path)
+        if self._room.alone_s is None:
+            return self._run(*arguments, limit_s=self._limit_s, order=order, workers=1)
+        # To collect all tests takes longer than to run those of a few files.
+        few = self._first(order, self._room.alone_s / 2)
+        return self._run(*arguments, limit_s=self._room.alone_s, tests=few, order=order, workers=1)
+
+    def _first(self, order: Sequence[str], most_s: float) -> list[str]:
+        """Return the first files of an order, as many as take so many seconds; at least one."""
+        sums = accumulate(self._seconds[file] for file in order)
+        return [file for file, sum_s in zip(order, sums, strict=True) if sum_s <= most_s] or list(order[:1])
 
     def _is_chance(self, test: str) -> bool:
-        return self._room.alone_s is not None and not self._run_one(test).failed
+        return self._room.alone_s is not None and not self._run_some([test]).failed
 
     def _keep(self, fault: Fault, test: str, run: Run) -> None:
         self._noticed[_file_of(test)] += 1
@@ -111,73 +133,99 @@ class Judge:
 
     def _judge_together(self, faults: list[Fault]) -> None:
         passed: set[str] = set()
-        run = None
-        while faults and (run is None or run.failed):
+        while faults:
             with planted(self._tree, [fault.spot for fault in faults]):
-                run = self._run(limit_s=self._limit_s, order=self._order(""), passed=sorted(passed))
+                run = self._run(
+                    limit_s=self._limit_s,
+                    order=self._order(""),
+                    passed=sorted(passed),
+                    failures_max=FAILURES_MAX,
+                )
             passed |= set(run.passed)
-            for test in run.failed:
-                guilty = self._guilty(test, faults)
-                for fault in guilty:
-                    self._keep(fault, test, run)
+            if run.out_of_time:
+                self._tell("the time is up: begin the trial again, and it goes on from here")
+                return
+            if not run.failed:
+                for fault in faults:
+                    self._results.add(fault, "no", "", run.seconds)
                     self._tell(self._results[fault.id].sentence())
-                faults = [fault for fault in faults if fault not in guilty]
-                if not guilty:
-                    self._tell(f"{test} fails with all of them together, and with none alone")
-                    passed.add(test)
-        for fault in faults:
-            assert run is not None
-            self._results.add(fault, "time-out" if run.out_of_time else "no", "", run.seconds)
-            self._tell(self._results[fault.id].sentence())
+                return
+            faults = self._without_noticed(faults, list(run.failed), passed)
 
-    def _guilty(self, test: str, faults: Sequence[Fault]) -> list[Fault]:
-        """Return the faults that this test notices."""
-        if not faults:
-            return []
+    def _without_noticed(self, faults: list[Fault], failed: list[str], passed: set[str]) -> list[Fault]:
+        """Return the faults that are left when those are gone that made these tests fail."""
+        while faults and failed:
+            with planted(self._tree, [fault.spot for fault in faults]):
+                run = self._run_some(failed)
+            passed |= set(run.passed)
+            failed = [test for test in failed if test not in passed]
+            if not run.failed:
+                break
+            test = run.failed[0]
+            fault = self._guilty(test, faults)
+            if fault is None:
+                self._tell(f"{test} fails with all of them together, and with none alone")
+                passed.add(test)
+                failed = [other for other in failed if other != test]
+            else:
+                self._keep(fault, test, run)
+                self._tell(self._results[fault.id].sentence())
+                faults = [other for other in faults if other is not fault]
+        return faults
+
+    def _guilty(self, test: str, faults: Sequence[Fault]) -> Fault | None:
+        """Return one fault that this test notices, found by halves; None if it notices none alone."""
+        near = sorted(faults, key=lambda fault: -self._nearness(fault.spot.path, _file_of(test)))
+        while len(near) > 1:
+            half = near[: (len(near) + 1) // 2]
+            near = half if self._is_noticed(test, half) else near[len(half) :]
+        return near[0] if near and self._is_noticed(test, near) else None
+
+    def _is_noticed(self, test: str, faults: Sequence[Fault]) -> bool:
         with planted(self._tree, [fault.spot for fault in faults]):
-            if not self._run_one(test).failed:
-                return []
-        if len(faults) == 1:
-            return list(faults)
-        half = len(faults) // 2
-        return self._guilty(test, faults[:half]) + self._guilty(test, faults[half:])
+            return bool(self._run_some([test]).failed)
 
     # Running.
 
-    def _run_one(self, test: str) -> Run:
-        limit_s = LEAST_S + STARTING_S + 2 * self._seconds[_file_of(test)]
-        if not test.startswith("tests/"):
-            return self._run("--collect-only", limit_s=limit_s, workers=1)
-        return self._runner(self._tree, [test], self._room.arguments, limit_s=limit_s)
+    def _run_some(self, tests: Sequence[str]) -> Run:
+        """Run these tests until one fails, all in one process."""
+        if not all(test.startswith("tests/") for test in tests):
+            # Not even the collecting of tests went well.
+            return self._run("--collect-only", limit_s=LEAST_S + STARTING_S, workers=1)
+        limit_s = LEAST_S + STARTING_S + 2 * sum(self._seconds[_file_of(test)] for test in tests)
+        return self._runner(self._tree, tests, self._room.arguments, limit_s=limit_s)
 
     def _run(
         self,
         *arguments: str,
         limit_s: float,
+        tests: Sequence[str] = (),
         order: Sequence[str] = (),
         passed: Sequence[str] = (),
         workers: int | None = None,
-        stop_at_first: bool = True,
+        failures_max: int = 1,
     ) -> Run:
         return self._runner(
             self._tree,
-            self._room.tests,
+            tests or self._room.tests,
             [*self._room.arguments, *arguments],
             limit_s=limit_s,
             workers=workers or self._room.workers,
             order=order,
-            passed=passed,
-            stop_at_first=stop_at_first,
+            passed=[*passed, *self._left_out],
+            failures_max=failures_max,
         )
+
+    def _nearness(self, path: str, file: str) -> int:
+        return 3 * len(_words(path) & _words(file)) + len(_folders(path) & _folders(file))
 
     def _order(self, path: str) -> list[str]:
         """Return the test files, first the one that is likely to notice most of this path in a second."""
-        words = _words(path)
 
         def promise(file: str) -> float:
-            near = len(words & _words(file))
-            noticed = 0.5 + self._noticed[file] + 5 * self._noticed_of[file, path] + 2 * near
-            return noticed / (self._seconds[file] + 0.5)
+            near = self._nearness(path, file)
+            noticed = 0.5 + self._noticed[file] + 5 * self._noticed_of[file, path] + 3 * near * near
+            return noticed / (self._seconds[file] + STARTING_FILE_S)
 
         return sorted(self._seconds, key=lambda file: (-promise(file), file))
 
@@ -187,5 +235,9 @@ def _file_of(test: str) -> str:
 
 
 def _words(path: str) -> set[str]:
-    """Return the words that say what a file is about: those of its name, without an `s` at their end."""
-    return {word.rstrip("s") for word in Path(path).stem.split("_")} - {"test", "", "init"}
+    """Return what a file is about: the words of its name, without an `s` at their ends."""
+    return {word.rstrip("s") for word in Path(path).stem.split("_")} - {"test", "init", ""}
+
+
+def _folders(path: str) -> set[str]:
+    return set(Path(path).parts[:-1])

@@ -62,7 +62,7 @@ def run_tests(
     workers: int = 1,
     order: Sequence[str] = (),
     passed: Sequence[str] = (),
-    stop_at_first: bool = True,
+    failures_max: int = 1,
 ) -> Run:
     """Run tests of a tree, in this order of files and without those that passed already."""
     with tempfile.TemporaryDirectory(prefix="faults-run-") as folder:
@@ -79,7 +79,7 @@ def run_tests(
             "-p",
             "trials.faults.plugin",
         ]
-        command += ["-x"] if stop_at_first else []
+        command += [f"--maxfail={failures_max}"]
         if workers > 1:
             command += ["-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"]
         environment = {
