@@ -1,10 +1,9 @@
 """Judge faults: first each one alone, then all that are left together.
 
 Most faults are noticed within seconds by the tests that lie next to them. To show that a fault is not noticed
-takes all the tests: so the faults that are left share one run. A test that fails there is run again on half
-of them, and on half of those, until it is known which fault it notices. That one is taken out, and the run
-goes on with the tests that did not pass yet. Two faults that hide one another count as not noticed: the share
-that is found is never too good.
+takes all the tests: so the faults that are left share one run. The tests that fail there are run on each of
+them alone. Those that they notice are taken out, and the run goes on with the tests that did not pass yet.
+Two faults that hide one another count as not noticed: the share that is found is never too good.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
@@ -91,11 +91,14 @@ class Judge:
     def _judge_alone(self, fault: Fault) -> None:
         with planted(self._tree, [fault.spot]):
             run = self._run_alone(fault)
-            if run.failed and run.code == 1 and not run.test_out_of_time and self._is_chance(run.failed[0]):
+            if run.failed and not run.test_out_of_time and self._is_chance(run.failed[0]):
                 # It passes by itself: whether it is the fault or the weather is seen the second time.
                 again = self._run_alone(fault)
                 if again.failed != run.failed:
                     run = again
+        if run.test_out_of_time and self._run_some(run.failed).failed:
+            # It takes as long without the fault, too: then it says nothing.
+            run = replace(run, failed=(), test_out_of_time=False)
         if run.failed:
             self._keep(fault, run.failed[0], run)
         elif run.out_of_time and self._room.alone_s is None:
@@ -150,50 +153,35 @@ class Judge:
                     self._results.add(fault, "no", "", run.seconds)
                     self._tell(self._results[fault.id].sentence())
                 return
-            faults = self._without_noticed(faults, list(run.failed), passed)
+            left = [fault for fault in faults if not self._notices(run.failed, fault)]
+            if len(left) == len(faults):
+                self._tell(f"all faults together fail, and none alone: {', '.join(run.failed)}")
+                passed |= set(run.failed)
+            faults = left
 
-    def _without_noticed(self, faults: list[Fault], failed: list[str], passed: set[str]) -> list[Fault]:
-        """Return the faults that are left when those are gone that made these tests fail."""
-        while faults and failed:
-            with planted(self._tree, [fault.spot for fault in faults]):
-                run = self._run_some(failed)
-            passed |= set(run.passed)
-            failed = [test for test in failed if test not in passed]
-            if not run.failed:
-                break
-            test = run.failed[0]
-            fault = self._guilty(test, faults)
-            if fault is None:
-                self._tell(f"{test} fails with all of them together, and with none alone")
-                passed.add(test)
-                failed = [other for other in failed if other != test]
-            else:
-                self._keep(fault, test, run)
-                self._tell(self._results[fault.id].sentence())
-                faults = [other for other in faults if other is not fault]
-        return faults
-
-    def _guilty(self, test: str, faults: Sequence[Fault]) -> Fault | None:
-        """Return one fault that this test notices, found by halves; None if it notices none alone."""
-        near = sorted(faults, key=lambda fault: -self._nearness(fault.spot.path, _file_of(test)))
-        while len(near) > 1:
-            half = near[: (len(near) + 1) // 2]
-            near = half if self._is_noticed(test, half) else near[len(half) :]
-        return near[0] if near and self._is_noticed(test, near) else None
-
-    def _is_noticed(self, test: str, faults: Sequence[Fault]) -> bool:
-        with planted(self._tree, [fault.spot for fault in faults]):
-            return bool(self._run_some([test]).failed)
+    def _notices(self, tests: Sequence[str], fault: Fault) -> bool:
+        """Return True if one of these tests notices a fault that is planted alone."""
+        path = fault.spot.path
+        nearest = sorted(tests, key=lambda test: -self._nearness(path, _file_of(test)))
+        with planted(self._tree, [fault.spot]):
+            run = self._run_some(nearest, order=[_file_of(test) for test in nearest])
+            if not run.failed or self._is_chance(run.failed[0]):
+                return False
+        self._keep(fault, run.failed[0], run)
+        self._tell(self._results[fault.id].sentence())
+        return True
 
     # Running.
 
-    def _run_some(self, tests: Sequence[str]) -> Run:
+    def _run_some(self, tests: Sequence[str], order: Sequence[str] = ()) -> Run:
         """Run these tests until one fails, all in one process."""
         if not all(test.startswith("tests/") for test in tests):
             # Not even the collecting of tests went well.
             return self._run("--collect-only", limit_s=LEAST_S + STARTING_S, workers=1)
         limit_s = LEAST_S + STARTING_S + 2 * sum(self._seconds[_file_of(test)] for test in tests)
-        return self._runner(self._tree, tests, self._room.arguments, limit_s=limit_s)
+        return self._runner(
+            self._tree, tests, self._room.arguments, limit_s=limit_s, order=list(dict.fromkeys(order))
+        )
 
     def _run(
         self,
