@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,9 @@ FINDERS = {
     ".sql": (spots_in_sql, count_sql_lines),
     ".html": (spots_in_template, count_template_lines),
 }
+
+# How the functions of Python and the queries of SQL begin.
+NAME = re.compile(r"^\s*(?:async )?def (\w+)|^-- (?:name|part): (\w+)", re.MULTILINE)
 
 
 def draw(root: Path, name: str, room: Room, count: int, seed: int) -> list[Fault]:
@@ -98,4 +102,5 @@ def _named(name: str, spot: Spot, text: str) -> Fault:
     last_changed = number + spot.new.count("\n")
     before = "\n".join(text.splitlines()[number - 1 : last])
     after = "\n".join(changed.splitlines()[number - 1 : last_changed])
-    return Fault(name, number, before, after, spot)
+    names = [found[1] or found[2] for found in NAME.finditer(text, 0, spot.start)]
+    return Fault(name, number, names[-1].strip("_") if names else "", before, after, spot)

@@ -1,9 +1,10 @@
 """Judge faults: first each one alone, then all that are left together.
 
 Most faults are noticed within seconds by the tests that lie next to them. To show that a fault is not noticed
-takes all the tests: so the faults that are left share one run. The tests that fail there are run on each of
-them alone. Those that they notice are taken out, and the run goes on with the tests that did not pass yet.
-Two faults that hide one another count as not noticed: the share that is found is never too good.
+takes all the tests: so the faults that are left share one run. The tests that fail there are run on each half
+of the faults, and on half of those, until it is known which faults they notice. These are taken out, and the
+run goes on with the tests that did not pass yet. Two faults that hide one another count as not noticed: the
+share that is found is never too good.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Judge:
         self._noticed_of: Counter[tuple[str, str]] = Counter()
         self._limit_s = LEAST_S
         self._left_out: list[str] = []
+        self._texts: dict[str, str] = {}
 
     def must_be_green(self, kept: Path | None = None) -> None:
         """Run the tests of the room without a fault, and remember how long each file takes.
@@ -101,7 +103,8 @@ class Judge:
             run = replace(run, failed=(), test_out_of_time=False)
         if run.failed:
             self._keep(fault, run.failed[0], run)
-        elif run.out_of_time and self._room.alone_s is None:
+        elif run.out_of_time and not self._run_alone(fault).out_of_time:
+            # Without the fault there is time enough.
             self._results.add(fault, "time-out", "", run.seconds)
         elif self._room.alone_s is None:
             self._results.add(fault, "no", "", run.seconds)
@@ -112,7 +115,7 @@ class Judge:
     def _run_alone(self, fault: Fault) -> Run:
         chosen = (it[1] for it in self._room.alone_in if it[0] in fault.spot.path)
         arguments = next(chosen, self._room.alone)
-        order = self._order(fault.spot.path)
+        order = self._order(fault)
         if self._room.alone_s is None:
             return self._run(*arguments, limit_s=self._limit_s, order=order, workers=1)
         # To collect all tests takes longer than to run those of a few files.
@@ -140,7 +143,7 @@ class Judge:
             with planted(self._tree, [fault.spot for fault in faults]):
                 run = self._run(
                     limit_s=self._limit_s,
-                    order=self._order(""),
+                    order=self._order(None),
                     passed=sorted(passed),
                     failures_max=FAILURES_MAX,
                 )
@@ -153,35 +156,34 @@ class Judge:
                     self._results.add(fault, "no", "", run.seconds)
                     self._tell(self._results[fault.id].sentence())
                 return
-            left = [fault for fault in faults if not self._notices(run.failed, fault)]
-            if len(left) == len(faults):
+            noticed = self._noticed_by(run.failed, faults)
+            if not noticed:
                 self._tell(f"all faults together fail, and none alone: {', '.join(run.failed)}")
                 passed |= set(run.failed)
-            faults = left
+            faults = [fault for fault in faults if fault not in noticed]
 
-    def _notices(self, tests: Sequence[str], fault: Fault) -> bool:
-        """Return True if one of these tests notices a fault that is planted alone."""
-        path = fault.spot.path
-        nearest = sorted(tests, key=lambda test: -self._nearness(path, _file_of(test)))
-        with planted(self._tree, [fault.spot]):
-            run = self._run_some(nearest, order=[_file_of(test) for test in nearest])
-            if not run.failed or self._is_chance(run.failed[0]):
-                return False
-        self._keep(fault, run.failed[0], run)
-        self._tell(self._results[fault.id].sentence())
-        return True
+    def _noticed_by(self, tests: Sequence[str], faults: Sequence[Fault]) -> list[Fault]:
+        """Return the faults that one of these tests notices, found by halves, and keep their results."""
+        with planted(self._tree, [fault.spot for fault in faults]):
+            run = self._run_some(tests)
+            if not run.failed or (len(faults) == 1 and self._is_chance(run.failed[0])):
+                return []
+        if len(faults) == 1:
+            self._keep(faults[0], run.failed[0], run)
+            self._tell(self._results[faults[0].id].sentence())
+            return list(faults)
+        half = len(faults) // 2
+        return self._noticed_by(tests, faults[:half]) + self._noticed_by(tests, faults[half:])
 
     # Running.
 
-    def _run_some(self, tests: Sequence[str], order: Sequence[str] = ()) -> Run:
+    def _run_some(self, tests: Sequence[str]) -> Run:
         """Run these tests until one fails, all in one process."""
         if not all(test.startswith("tests/") for test in tests):
             # Not even the collecting of tests went well.
             return self._run("--collect-only", limit_s=LEAST_S + STARTING_S, workers=1)
         limit_s = LEAST_S + STARTING_S + 2 * sum(self._seconds[_file_of(test)] for test in tests)
-        return self._runner(
-            self._tree, tests, self._room.arguments, limit_s=limit_s, order=list(dict.fromkeys(order))
-        )
+        return self._runner(self._tree, tests, self._room.arguments, limit_s=limit_s)
 
     def _run(
         self,
@@ -204,18 +206,25 @@ class Judge:
             failures_max=failures_max,
         )
 
-    def _nearness(self, path: str, file: str) -> int:
-        return 3 * len(_words(path) & _words(file)) + len(_folders(path) & _folders(file))
-
-    def _order(self, path: str) -> list[str]:
-        """Return the test files, first the one that is likely to notice most of this path in a second."""
+    def _order(self, fault: Fault | None) -> list[str]:
+        """Return the test files, first the one that is likely to notice most of this fault in a second."""
+        path = fault.spot.path if fault is not None else ""
+        words = _words(path) | ({fault.where} if fault is not None and fault.where else set())
 
         def promise(file: str) -> float:
-            near = self._nearness(path, file)
+            near = len(_folders(path) & _folders(file))
+            near += sum(3 for word in words if word in _words(file))
+            near += sum(2 for word in words if word in self._text(file))
             noticed = 0.5 + self._noticed[file] + 5 * self._noticed_of[file, path] + 3 * near * near
             return noticed / (self._seconds[file] + STARTING_FILE_S)
 
         return sorted(self._seconds, key=lambda file: (-promise(file), file))
+
+    def _text(self, file: str) -> str:
+        if file not in self._texts:
+            path = self._tree / file
+            self._texts[file] = path.read_text() if path.is_file() else ""
+        return self._texts[file]
 
 
 def _file_of(test: str) -> str:

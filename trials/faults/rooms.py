@@ -65,7 +65,7 @@ ROOMS: Final = {
         tests=("tests/http", "tests/pages", "tests/console"),
         arguments=("--timeout=120",),
         alone=SQLITE_FIRST,
-        alone_s=60,
+        alone_s=90,
         workers=2,
     ),
 }

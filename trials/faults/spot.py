@@ -35,10 +35,14 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A spot that was drawn, with the name by which its result is kept, and its line before and after."""
+    """A spot that was drawn, with the name by which its result is kept, and its line before and after.
+
+    `where` is the name of the function or the query that it is in; empty if it is in none.
+    """
 
     id: str
     line: int
+    where: str
     before: str
     after: str
     spot: Spot
