@@ -98,7 +98,7 @@ class Judge:
                 again = self._run_alone(fault)
                 if again.failed != run.failed:
                     run = again
-        if run.test_out_of_time and self._run_some(run.failed).failed:
+        if run.test_out_of_time and self._run_some(run.failed, self._arguments_for(fault)).failed:
             # It takes as long without the fault, too: then it says nothing.
             run = replace(run, failed=(), test_out_of_time=False)
         if run.failed:
@@ -113,14 +113,17 @@ class Judge:
         self._tell(self._results[fault.id].sentence())
 
     def _run_alone(self, fault: Fault) -> Run:
-        chosen = (it[1] for it in self._room.alone_in if it[0] in fault.spot.path)
-        arguments = next(chosen, self._room.alone)
-        order = self._order(fault)
+        arguments, order = self._arguments_for(fault), self._order(fault)
         if self._room.alone_s is None:
             return self._run(*arguments, limit_s=self._limit_s, order=order, workers=1)
         # To collect all tests takes longer than to run those of a few files.
         few = self._first(order, self._room.alone_s / 2)
         return self._run(*arguments, limit_s=self._room.alone_s, tests=few, order=order, workers=1)
+
+    def _arguments_for(self, fault: Fault) -> tuple[str, ...]:
+        """Return the arguments of pytest while this fault is judged alone."""
+        chosen = (it[1] for it in self._room.alone_in if it[0] in fault.spot.path)
+        return next(chosen, self._room.alone)
 
     def _first(self, order: Sequence[str], most_s: float) -> list[str]:
         """Return the first files of an order, as many as take so many seconds; at least one."""
@@ -177,13 +180,13 @@ class Judge:
 
     # Running.
 
-    def _run_some(self, tests: Sequence[str]) -> Run:
+    def _run_some(self, tests: Sequence[str], arguments: Sequence[str] = ()) -> Run:
         """Run these tests until one fails, all in one process."""
         if not all(test.startswith("tests/") for test in tests):
             # Not even the collecting of tests went well.
             return self._run("--collect-only", limit_s=LEAST_S + STARTING_S, workers=1)
         limit_s = LEAST_S + STARTING_S + 2 * sum(self._seconds[_file_of(test)] for test in tests)
-        return self._runner(self._tree, tests, self._room.arguments, limit_s=limit_s)
+        return self._runner(self._tree, tests, [*self._room.arguments, *arguments], limit_s=limit_s)
 
     def _run(
         self,
