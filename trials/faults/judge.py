@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from trials.faults.results import Results
-from trials.faults.rooms import Room
+from trials.faults.rooms import HANGING, Room
 from trials.faults.spot import Fault, planted
 from trials.faults.suite import Run, run_tests
 
@@ -168,7 +168,7 @@ class Judge:
     def _noticed_by(self, tests: Sequence[str], faults: Sequence[Fault]) -> list[Fault]:
         """Return the faults that one of these tests notices, found by halves, and keep their results."""
         with planted(self._tree, [fault.spot for fault in faults]):
-            run = self._run_some(tests)
+            run = self._run_some(tests, HANGING)
             if not run.failed or (len(faults) == 1 and self._is_chance(run.failed[0])):
                 return []
         if len(faults) == 1:

@@ -30,8 +30,9 @@ class Room:
 
 
 # A test that hangs fails while there is still time for that.
-SQLITE_FIRST: Final = ("-k", "not postgres", "--timeout=30")
-POSTGRES_FIRST: Final = ("-k", "postgres", "--timeout=30")
+HANGING: Final = ("--timeout=30",)
+SQLITE_FIRST: Final = ("-k", "not postgres", *HANGING)
+POSTGRES_FIRST: Final = ("-k", "postgres", *HANGING)
 
 ROOMS: Final = {
     "rules": Room(
