@@ -89,3 +89,18 @@ def test_the_database_finds_the_same_kinds_as_the_program_calls_urgent(dialect: 
         listed = re.search(r"kind IN \(([^)]*)\)", text) if dialect == "postgres" else None
         named = re.findall(r"'(\w+)'", listed[1]) if listed else re.findall(r"kind = '(\w+)'", text)
         assert tuple(named) == URGENT
+
+
+async def test_the_outbox_sleeps_until_the_first_of_all_messages_falls_due(post: Post) -> None:
+    for due_at in (START + 5_000, START + 1_000, START + 9_000):
+        await with_due(post, "joined", 1, due_at)
+    assert [tuple(row) for row in await post.hf.store.reader().rows("next_message")] == [(START + 1_000,)]
+
+
+async def test_the_database_has_come_as_far_as_the_pool_that_changed_last(post: Post) -> None:
+    """By it a machine's clock that was set back is noticed."""
+    await post.hf.create_pool("older", preset="checkout", quotas={"main": 1})
+    await ask(post.url, f"UPDATE fairhold_pools SET updated_at = {START - 1_000} WHERE key = 'older'")
+    (latest,) = (await ask(post.url, "SELECT max(updated_at) FROM fairhold_pools"))[0]
+    assert latest > START - 1_000
+    assert [tuple(row) for row in await post.hf.store.reader().rows("latest_change")] == [(latest,)]
