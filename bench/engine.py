@@ -57,5 +57,5 @@ async def make_line(hf: Fairhold, pool: str, length: int) -> None:
 
 def one_at_a_time(hf: Fairhold) -> Fairhold:
     """The same engine without what its lane is for: each command has a transaction of its own."""
-    hf.engine._most = lambda flight: 1  # type: ignore[method-assign]
+    hf.engine._limit = lambda: 1  # type: ignore[method-assign]
     return hf

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 from fairhold import Fairhold
 from fairhold.core import commands, model, policy
-from fairhold.hoarding import Source
+from fairhold.engine.limits import Source
 from fairhold.verify import verify
 from net.building import Builder
 from net.driving import Driver
@@ -66,13 +67,11 @@ class Pipeline:
         # Of those: while another was in flight.
         self.decided_in_flight = 0
         self._begin = hf.store.begin
-        self._line_up = hf.store.line_up
         hf.store.begin = self._begin_when_let_through
-        hf.store.line_up = self._line_up_unless_closed
-        self._decide_ahead = hf.engine._decide_ahead
-        hf.engine._decide_ahead = self._watched
-        # What is written straight behind another cannot be held back: only where it may be.
-        self.lines_up = True
+        self._decide = hf.engine._decide
+        hf.engine._decide = self._watched
+        # True while a decision waits until the batch in flight is written.
+        self._waits_for_flight = False
 
     @property
     def written_ahead(self) -> int:
@@ -84,21 +83,17 @@ class Pipeline:
         """How many batches were written."""
         return int(self._engine.batches)
 
-    def forgive(self, *, look_up: bool) -> None:
-        """Let the engine decide ahead again, though somebody else was quicker.
-
-        `look_up` has it read who of those that book is known, instead of finding out when it writes.
-        """
-        self._engine._wary = 0
-        self._engine._look_up = 64 if look_up else 0
+    def forgive(self) -> None:
+        """Let the engine decide without a lock again, though somebody else was quicker."""
+        self._engine._under_lock = 0
 
     async def decided(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Return when these have been decided, or wait for the batch before them, or are answered."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
                 while self._decisions == self._seen and not all(task.done() for task in tasks):
-                    if self._waiting and not self._is_ahead:
-                        # The one before is carried out under the lock: nothing goes on beside it.
+                    if self._waiting and (self._waits_for_flight or not self._is_ahead):
+                        # Nothing goes on before the one in flight is written, or carried out under the lock.
                         return
                     await asyncio.sleep(0)
         self._seen = self._decisions
@@ -138,17 +133,22 @@ class Pipeline:
             await turn
         return await self._begin(**how)
 
-    def _line_up_unless_closed(self, *values: Any, **more: Any) -> None:
-        if self.lines_up:
-            self._line_up(*values, **more)
-
     async def _watched(self, jobs: Any, flight: Any) -> Any:
-        ready = await self._decide_ahead(jobs, flight)
+        if flight is not None:
+            flight.wait = partial(self._noted_wait, flight.wait)
+        ready = await self._decide(jobs, flight)
         self._is_ahead = ready is not None
         self.decided_ahead += self._is_ahead
         self.decided_in_flight += self._is_ahead and flight is not None
         self._decisions += 1
         return ready
+
+    async def _noted_wait(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._waits_for_flight = True
+        try:
+            await wait()
+        finally:
+            self._waits_for_flight = False
 
 
 _PATIENCE_S: Final = 1.0

@@ -26,9 +26,8 @@ class Pipeline(Protocol):
     """An engine that can be held: see `drive_fairhold`."""
 
     is_closed: bool
-    lines_up: bool
 
-    def forgive(self, *, look_up: bool) -> None: ...
+    def forgive(self) -> None: ...
     async def decided(self, tasks: Sequence[asyncio.Task[Any]]) -> None: ...
     async def written(self, tasks: Sequence[asyncio.Task[Any]]) -> None: ...
     def open(self) -> None: ...
@@ -112,7 +111,6 @@ async def in_batches(driver: Held, history: History, way: str, other: Carrier | 
     `other` is another process on the same database: it is asked the foreign steps, each after the batch
     before it is written, and before the batch behind it is, which has been decided by then.
     """
-    driver.pipeline.lines_up = way != FOREIGN
     answers: list[Json] = []
     for batches in cut(history, way):
         driver.clock.at = batches[0][0]["at"]
@@ -155,7 +153,7 @@ async def _at_one_instant(
             answers.append(None)
         else:
             pipeline.is_closed = True
-            pipeline.forgive(look_up=history["seed"] % 2 == 1)
+            pipeline.forgive()
             asked = driver.submit(history, batch)
             await pipeline.decided(asked)
             await write()

@@ -11,7 +11,17 @@ from typing import Any
 
 from fairhold.errors import OutcomeUnknown, Unavailable
 from fairhold.notifiers.base import Outgoing, Permanent, Temporary
-from fairhold.store.base import News, Reader, Row, Seen, Snapshot, Store, Together, Transaction, Write
+from fairhold.store.base import (
+    BatchStatement,
+    LogHeads,
+    News,
+    Reader,
+    Row,
+    Snapshot,
+    Store,
+    Transaction,
+    Write,
+)
 
 
 class Faults:
@@ -44,7 +54,6 @@ class FaultyStore:
     def __init__(self, inner: Store, faults: Faults) -> None:
         self.inner = inner
         self.dialect = inner.dialect
-        self.is_beside = inner.is_beside
         self.faults = faults
         self.dead = False
 
@@ -53,24 +62,20 @@ class FaultyStore:
             # Who is killed neither fails nor goes on.
             await asyncio.get_running_loop().create_future()
 
-    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> Transaction:
+    async def begin(self, *, beside: bool = False) -> Transaction:
         await self.alive()
         await self.faults.dawdle()
         if self.faults.strikes("begin refused"):
             raise Unavailable("made up: the database is away")
         await self.alive()
-        tx = await self.inner.begin(beside=beside, to_finish=to_finish)
+        tx = await self.inner.begin(beside=beside)
         if self.dead:
             await tx.rollback()
             await self.alive()
         return FaultyTransaction(self, tx)
 
-    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
-        return self.inner.put_together(seen, writes)
-
-    def line_up(self, whole: Together, behind: Together) -> None:
-        # What would go on by itself could not fail in between, as everything does here.
-        pass
+    def batch_statement(self, heads: LogHeads, writes: Sequence[Write]) -> BatchStatement | None:
+        return self.inner.batch_statement(heads, writes)
 
     def reader(self) -> Reader:
         return FaultyReader(self, self.inner.reader())
@@ -155,9 +160,9 @@ class FaultyTransaction:
         await self._may_break()
         return await self._inner.many(name, rows)
 
-    async def finish(self, whole: Together) -> bool:
+    async def finish(self, batch: BatchStatement) -> bool:
         await self._before()
-        if not await self._inner.finish(whole):
+        if not await self._inner.finish(batch):
             return False
         await self._after()
         return True

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import selectors
-from collections.abc import Callable, Coroutine
+import sqlite3
+from collections.abc import Coroutine
 from typing import Any
 
-from fairhold.store.sqlite.scribe import Scribe, Sheet
+from fairhold.store.sqlite.committing import CommitThread
 
 
 class StuckError(Exception):
@@ -47,16 +48,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._virtual += max(seconds, 0.0) + 1e-9
 
 
-class AtOnce(Scribe):
-    """Does in place what would be done in a thread: threads come in another order each time."""
+class AtOnce(CommitThread):
+    """Does in place what a thread would do: threads come in another order each time."""
 
     def start(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        pass
 
-    def hand_over(self, work: Callable[[], Any]) -> Sheet:
-        sheet = Sheet(work, self._loop.create_future())
-        self._do(sheet)
-        return sheet
+    async def run(self, connection: sqlite3.Connection, statement: str) -> Any:
+        return connection.execute(statement).fetchone()
 
 
 OWNER: contextvars.ContextVar[set[asyncio.Task[Any]] | None] = contextvars.ContextVar("owner", default=None)

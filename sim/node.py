@@ -54,7 +54,7 @@ class Node:
     async def start(self) -> None:
         inner = make_store(self._url)
         if isinstance(inner, SqliteStore):
-            inner.scribe = AtOnce()
+            inner._commits = AtOnce()
         await inner.open()
         await inner.migrate(self.clock.now())
         self.store = FaultyStore(inner, self._faults)

@@ -48,7 +48,7 @@ def complaints(check: tidy.Check, tree: Path, files: dict[str, str]) -> list[str
         ("import urllib.request", "urllib.request"),
         ("from zoneinfo import ZoneInfo", "zoneinfo"),
         ("from fairhold import clock", "fairhold.clock"),
-        ("from fairhold.engine import Engine", "fairhold.engine"),
+        ("from fairhold.engine.engine import Engine", "fairhold.engine"),
         ("from ..store import base", "fairhold.store.base"),
         ("import fairhold.corelike", "fairhold.corelike"),
         ("def f():\n    import msgspec", "msgspec"),

@@ -21,11 +21,10 @@ from fairhold.shapes import (
     Booking,
     Outcome,
     PoolState,
-    Sight,
+    booking_shape,
     named_facts,
     pool_shape,
     refusal_shape,
-    sight_of,
     total_of,
     wanted,
     with_tokens,
@@ -53,15 +52,15 @@ _PARTY: Final = Booking.__struct_fields__.index("party")
 _ANSWERS: Final = Booking.__struct_fields__.index("answers")
 
 
-def answer_of(view: View, command: c.Command, decision: Decision, now: Instant) -> Answer | Sight:
-    """What the caller gets: the refusal, the pool as it is now, or what its booking is made of."""
+def answer_of(view: View, command: c.Command, decision: Decision, now: Instant, secret: str) -> Answer:
+    """Return what the caller gets: the refusal, the pool as it is now, or its booking."""
     answer = decision.answer
     if isinstance(answer, Refusal):
         pool = command.pool if isinstance(command, c.CreatePool) else view.pool
         return refusal_shape(answer, pool)
     if answer.booking is not None:
         gets_tokens = type(command) is c.Book or view.bookings[answer.booking].state == OFFERED
-        return sight_of(view, answer.booking, now, to_owner=gets_tokens)
+        return booking_shape(view, answer.booking, now, secret if gets_tokens else None)
     if isinstance(command, c.Tick) and command.by == "clock":
         return _NOTHING
     if isinstance(command, c.Tick | c.Fill):
@@ -154,29 +153,9 @@ def of_row(answer: Booking, row: model.Booking) -> Booking:
     return msgspec.structs.replace(answer, **said)
 
 
-def digest_of(pool_id: int, command: c.Command, encoder: msgspec.json.Encoder = _orderly) -> bytes:
-    """What makes two requests the same: the pool, the kind of command and everything it says."""
-    asked = _asked_of(pool_id, type(command).__name__)
-    # What could not be said once counts only where it is said: the keys of that time are good for a day.
-    last = (
-        command[:-1]
-        if type(command) in _SAID_LATER and command[-1] == _SAID_LATER[type(command)]
-        else command
-    )
-    return hashlib.sha256(asked + encoder.encode(last)).digest()
-
-
-def digest_as_said(pool_id: int, command: c.Command) -> bytes:
-    """What it was while the order of an object's fields counted: keys of that time are good for a day."""
-    return digest_of(pool_id, command, _encoder)
-
-
-# The commands whose last field is newer than they are, with what it is if it was not said.
-_SAID_LATER: Final[dict[Any, object]] = {
-    c.Book: model.LIBRARY,
-    c.Confirm: model.LIBRARY,
-    c.ChangeBooking: None,
-}
+def digest_of(pool_id: int, command: c.Command) -> bytes:
+    """Return what makes two requests the same: the pool, the kind of command and everything it says."""
+    return hashlib.sha256(_asked_of(pool_id, type(command).__name__) + _orderly.encode(command)).digest()
 
 
 @lru_cache(10_000)

@@ -16,15 +16,15 @@ from fairhold.clock import Clock
 from fairhold.core import commands as c
 from fairhold.core.model import Instant
 from fairhold.core.refusals import Refusal, unknown
-from fairhold.engine import Engine
+from fairhold.engine.engine import Engine
+from fairhold.engine.jobs import Job
+from fairhold.engine.limits import Source
+from fairhold.engine.ticker import Ticker
 from fairhold.errors import Misused, NotRehearsed
-from fairhold.hoarding import Source
-from fairhold.lane import Job
 from fairhold.orgs import as_org, named_org
 from fairhold.reads import Reads
 from fairhold.shapes import Booking, Outcome
 from fairhold.store.base import Store
-from fairhold.ticker import Ticker
 
 _GIVE_UP_S: Final = 10.0
 _POOLS_MAX: Final = 20_000
@@ -156,7 +156,7 @@ class Door:
         loop = self.engine.loop
         future, give_up_at = loop.create_future(), loop.time() + _GIVE_UP_S
         job = Job(pool_id, command, future, self.org, key, digest or b"", dry_run, source, give_up_at)
-        self.engine.lane.submit(job)
+        self.engine.queue.submit(job)
         job.note = self.engine.observer.accepted(command)
         answer: Answer = await future
         return answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairhold.answers import Answer
     from fairhold.core.commands import Command
-    from fairhold.lane import Job
+    from fairhold.engine.jobs import Job
 
 
 class Observer:

@@ -11,7 +11,7 @@ from fairhold.core.model import LIBRARY, Party, Price, Wants
 from fairhold.core.policy import LENGTH_MAX
 from fairhold.core.refusals import Refusal, unknown
 from fairhold.door import Door
-from fairhold.hoarding import Source, wrong_source
+from fairhold.engine.limits import Source, wrong_source
 from fairhold.shapes import Booking
 
 

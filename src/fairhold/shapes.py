@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -154,71 +154,40 @@ def optional_datetime(instant: Instant | None) -> datetime | None:
     return None if instant is None else to_datetime(instant)
 
 
-class Sight(NamedTuple):
-    """What was seen of a booking at one moment: all that an answer about it is made of."""
-
-    pool_id: int
-    booking: model.Booking
-    position: int | None
-    placement: str | None
-    now: Instant
-    # With its tokens: for its owner's eyes, or staff's.
-    to_owner: bool
-
-
-def sight_of(view: View, number: int, now: Instant, *, to_owner: bool) -> Sight:
-    """A booking of a view, as it is now."""
-    b = view.bookings[number]
-    position = line.position(view, b.place) if b.state == WAITING else b.position
-    # Made by position, as this is for every answer.
-    seen = (view.pool.id, b, position, _placement(view, b), now, to_owner)
-    return tuple.__new__(Sight, seen)
-
-
 def booking_shape(view: View, number: int, now: Instant, secret: str | None = None) -> Booking:
-    """A booking of a view; with its tokens, if the secret is given."""
-    return shape_of(sight_of(view, number, now, to_owner=secret is not None), secret)
-
-
-def shape_of(sight: Sight, secret: str | None) -> Booking:
-    """A booking, as it was seen."""
-    pool_id, b, position, placed, now, to_owner = sight
-    # Taken apart and put together by position: this is made for every answer.
-    _, reference, party, quota, quantity, state, _, _, _, _, wants, _, price, units = b[:14]
-    attempts, round_, offered_at, _, expires_at, confirmed_at = b[16:22]
-    created_at, updated_at, split_from, answers, door, reach = b[22:]
-    booking_id = ids.id_of_reference(pool_id, reference)
-    if not to_owner:
-        secret = None
+    """Return a booking of a view as it is now; with its tokens, if the secret is given."""
+    b, pool_id = view.bookings[number], view.pool.id
+    position = line.position(view, b.place) if b.state == WAITING else b.position
+    booking_id = ids.id_of_reference(pool_id, b.reference)
     return Booking(
         booking_id,
-        reference,
+        b.reference,
         ids.pool_text(pool_id),
-        quota,
-        party,
-        quantity,
-        units,
-        state,
+        b.quota,
+        b.party,
+        b.quantity,
+        b.units,
+        b.state,
         position,
-        None if state != WAITING or position is None else position - 1,
-        attempts,
-        round_,
-        None if offered_at is None else to_datetime(offered_at),
-        None if expires_at is None else to_datetime(expires_at),
-        None if expires_at is None else max(0, -(-(expires_at - now) // 1000)),
-        None if confirmed_at is None else to_datetime(confirmed_at),
-        price,
-        price and total_of(price, quantity),
-        placed,
-        answers,
-        to_datetime(created_at),
-        to_datetime(updated_at),
-        ids.booking_text(pool_id, split_from) if split_from else None,
+        None if b.state != WAITING or position is None else position - 1,
+        b.attempts,
+        b.round,
+        optional_datetime(b.offered_at),
+        optional_datetime(b.expires_at),
+        None if b.expires_at is None else max(0, -(-(b.expires_at - now) // 1000)),
+        optional_datetime(b.confirmed_at),
+        b.price,
+        total_of(b.price, b.quantity),
+        _placement(view, b),
+        b.answers,
+        to_datetime(b.created_at),
+        to_datetime(b.updated_at),
+        ids.booking_text(pool_id, b.split_from) if b.split_from else None,
         None if secret is None else tokens.edit_token(secret, booking_id),
-        _live_offer(b, booking_id, secret) if state == OFFERED else None,
-        None if wants is None else wanted(wants),
-        door,
-        reach,
+        _live_offer(b, booking_id, secret) if b.state == OFFERED else None,
+        None if b.wants is None else wanted(b.wants),
+        b.door,
+        b.reach,
     )
 
 

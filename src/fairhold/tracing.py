@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from fairhold.answers import Answer
     from fairhold.core.commands import Command
+    from fairhold.engine.jobs import Job
     from fairhold.http.visit import Visit
-    from fairhold.lane import Job
     from fairhold.library import Fairhold
 
 log = logging.getLogger("fairhold")

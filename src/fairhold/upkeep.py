@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from fairhold.core.model import Instant
+from fairhold.engine.jobs import PARK_MAX_S
 from fairhold.errors import Busy
-from fairhold.lane import ASIDE_S
 from fairhold.store.base import Store, Transaction
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ async def keep(
             await tx.rollback()
         if loop.time() >= give_up_at:
             raise Busy("the pool has been held from outside for too long")
-        await asyncio.sleep(ASIDE_S)
+        await asyncio.sleep(PARK_MAX_S)
 
 
 async def forget_requests(store: Store, before: Instant) -> None:

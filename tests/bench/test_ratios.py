@@ -19,7 +19,8 @@ from bench.baselines.one_transaction_sqlite import open_one_transaction
 from bench.engine import hot_desk, make_line
 from bench.http.usual import application, without_database
 from bench.workload import holds
-from fairhold import Fairhold, engine, granted, lane
+from fairhold import Fairhold, granted
+from fairhold.engine.jobs import JobQueue
 from fairhold.http.service import Service
 from fairhold.http.settings import Settings
 from fairhold.keys import ApiKey, Keys
@@ -77,9 +78,8 @@ async def test_commands_of_a_crowd_are_carried_out_together(database_url: str) -
 async def test_without_combining_the_guard_would_notice(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taking = lane.Lane.take
-    monkeypatch.setattr(lane.Lane, "take", lambda self, most=1: taking(self, 1))
-    monkeypatch.setattr(engine, "_TOGETHER", lane.BATCH_MAX + 1)
+    take = JobQueue.take
+    monkeypatch.setattr(JobQueue, "take", lambda self, _=1, until=None: take(self, 1, until))
     async with Fairhold.open(sqlite_url, ticker=False) as hf:
         assert await combined(hf) > 0.4
 

@@ -16,8 +16,6 @@ from collections.abc import Awaitable
 from typing import Any
 
 from fairhold import Fairhold, granted
-from fairhold.store.postgres.store import PostgresTransaction
-from fairhold.store.sqlite.store import SqliteStore
 from fairhold.store.sqlite.transaction import SqliteTransaction
 from tests.database import SECRET
 
@@ -54,7 +52,7 @@ class DoomedTransaction:
         call = getattr(self._tx, method)
 
         async def step(*args: Any) -> Any:
-            named = f"{method} {args[0]}" if args else method
+            named = f"{method} {args[0]}" if args and isinstance(args[0], str) else method
             return await self._fate.step(named, call(*args))
 
         return step
@@ -66,17 +64,12 @@ async def begin_nothing(*_: Any) -> None:
 
 async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, together: bool) -> None:
     async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
-        # Known from here on, so that both commands come to the lane at once.
+        # Known from here on, so that both commands come to the queue at once.
         granted(await hf.booking(olga))
         granted(await hf.pool(pool))
         if not together:
             SqliteTransaction._begin = begin_nothing  # type: ignore[method-assign]
-        fate, begin = Fate(step, when), hf.store.begin
-
-        async def begin_doomed(**how: Any) -> Any:
-            return DoomedTransaction(await fate.step("begin", begin(**how)), fate)
-
-        hf.store.begin = begin_doomed  # type: ignore[method-assign]
+        begin = make_doomed(hf, Fate(step, when))
         await asyncio.gather(
             hf.book(pool, "Zoe", idempotency_key=f"{pool} book"),
             hf.cancel(olga, idempotency_key=f"{pool} cancel"),
@@ -86,28 +79,42 @@ async def book_and_cancel(url: str, pool: str, olga: str, step: int, when: str, 
 
 
 async def hold_ahead(url: str, pool: str, step: int, when: str) -> None:
-    """Two holds of one transaction that is decided ahead; on SQLite it is written in another thread."""
+    """Two holds of one transaction that is decided without a lock."""
     async with Fairhold.open(url, secret=SECRET, ticker=False) as hf:
         granted(await hf.book(pool, "Olga"))
-        fate, ahead = Fate(step, when), hf.engine.batches_ahead
-        kind: Any = SqliteTransaction if isinstance(hf.store, SqliteStore) else PostgresTransaction
-        _make_step(kind, "finish", fate)
+        ahead = hf.engine.batches_ahead
         if when == "within":
-            # After so many operations of the machine inside SQLite, in the one statement.
-            hf.store.is_beside = True
-            hf.store._writer.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), step)
+            _strike_within(hf.store, step)
+        else:
+            make_doomed(hf, Fate(step, when))
         await asyncio.gather(*(hf.book(pool, party, idempotency_key=f"{pool} {party}") for party in PARTIES))
         assert hf.engine.batches_ahead == ahead + 1
         print("answered", flush=True)
 
 
-def _make_step(kind: Any, method: str, fate: Fate) -> None:
-    call = getattr(kind, method)
+def make_doomed(hf: Fairhold, fate: Fate) -> Any:
+    """Make a step of everything that transactions do; return how they began before."""
+    begin = hf.store.begin
 
-    async def step(self: Any, *args: Any) -> Any:
-        return await fate.step(method, call(self, *args))
+    async def begin_doomed(**how: Any) -> Any:
+        return DoomedTransaction(await fate.step("begin", begin(**how)), fate)
 
-    setattr(kind, method, step)
+    hf.store.begin = begin_doomed  # type: ignore[method-assign]
+    return begin
+
+
+def _strike_within(store: Any, operations: int) -> None:
+    """Strike after so many operations of the machine inside SQLite that writes."""
+    left = operations
+
+    def count() -> int:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    store._writer.set_progress_handler(count, 1)
 
 
 def main() -> None:

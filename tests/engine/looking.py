@@ -247,7 +247,7 @@ async def after_every_commit(url: str, store: Any) -> AsyncIterator[Watch]:
     async with asking(url) as run:
 
         async def begin_watched(**how: Any) -> Any:
-            # The lane begins one transaction after another: what the last one committed is there now.
+            # The engine begins one transaction after another: what the last one committed is there now.
             watch.see(await take_picture(run, dialect_of(url)))
             return await begin(**how)
 

@@ -13,14 +13,16 @@ from typing import Any, TypeVar
 import pytest
 
 from fairhold import Fairhold, Refusal
+from fairhold.engine.batch import Batch
+from fairhold.engine.engine import Engine
+from fairhold.store.postgres import bulk
 from fairhold.store.postgres import store as postgres
 from fairhold.store.sqlite import transaction as sqlite
-from fairhold.store.writer import Writer
 from tests.database import SECRET, START, ask, dialect_of, sqlite_file
 from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
-QUERIES = {"sqlite": sqlite.QUERIES, "postgres": postgres.QUERIES}
+QUERIES = {"sqlite": sqlite.QUERIES, "postgres": bulk.QUERIES}
 
 
 def outcome(answer: Any) -> str:
@@ -71,44 +73,89 @@ def file_locked_outside(url: str) -> Iterator[None]:
 
 
 def meet_before_writing(patch: pytest.MonkeyPatch, count: int = 2, *, for_sure: bool = False) -> None:
-    """Transactions wait for each other after they have decided and before they write.
+    """Let batches wait for each other after they have been decided and before they are written.
 
-    Where a lock keeps the others out they cannot come, so nobody waits for longer than a moment; where
-    nothing keeps them out they meet for sure.
+    Batches that are decided without a lock meet for sure. Under the lock they cannot where it keeps the
+    others out, so nobody waits for longer than a moment; where nothing keeps them out they meet for sure.
     """
-    patience_s = PATIENCE_S if for_sure else 0.2
-    write, came, all_there = Writer.write, 0, asyncio.Event()
+    append, append_to, came, all_there = Batch.append, Batch.append_to, 0, asyncio.Event()
 
-    async def meet_and_write(self: Writer, *args: Any) -> None:
+    async def meet(patience_s: float) -> None:
         nonlocal came
         came += 1
         if came >= count:
             all_there.set()
         with suppress(TimeoutError):
             await asyncio.wait_for(all_there.wait(), patience_s)
-        await write(self, *args)
 
-    patch.setattr(Writer, "write", meet_and_write)
+    async def meet_and_append(self: Batch) -> None:
+        await meet(PATIENCE_S)
+        await append(self)
+
+    async def meet_and_append_to(self: Batch, tx: Any) -> None:
+        if self.changed and not all_there.is_set():
+            await meet(PATIENCE_S if for_sure else 0.2)
+        await append_to(self, tx)
+
+    patch.setattr(Batch, "append", meet_and_append)
+    patch.setattr(Batch, "append_to", meet_and_append_to)
+
+
+def always_under_lock(patch: pytest.MonkeyPatch) -> None:
+    """Let the engine decide nothing without a lock."""
+
+    async def decide_nothing(*_: Any) -> None: ...
+
+    patch.setattr(Engine, "_decide", decide_nothing)
 
 
 def without_lock(patch: pytest.MonkeyPatch, url: str) -> None:
-    """Nobody locks a pool before deciding. SQLite, which cannot read in the past, locks only to write."""
+    """Let nobody lock a pool, nor look whether its log still ends as it was decided on.
+
+    SQLite, which cannot read in the past, locks only to write.
+    """
+
+    async def find_nothing_changed(*_: Any) -> bool:
+        return True
+
+    patch.setattr("fairhold.engine.batch.check_heads", find_nothing_changed)
     if dialect_of(url) == "postgres":
         _rewrite(patch, "postgres", "lock_pools", "FOR UPDATE SKIP LOCKED", "")
+        _write_whatever_the_heads_are(patch)
         return
-    begin, write = sqlite.SqliteTransaction._begin, Writer.write
+    begin, append_to = sqlite.SqliteTransaction._begin, Batch.append_to
 
     async def begin_nothing(self: Any) -> None:
         """What is read now may be old when it is written."""
 
-    async def lock_and_write(self: Writer, tx: Any, *args: Any) -> None:
+    async def lock_and_append_to(self: Batch, tx: Any) -> None:
         # Another may come in between now.
         await asyncio.sleep(0)
         await sqlite.patiently(lambda: begin(tx), sqlite.BUSY_S)
-        await write(self, tx, *args)
+        await append_to(self, tx)
 
     patch.setattr(sqlite.SqliteTransaction, "_begin", begin_nothing)
-    patch.setattr(Writer, "write", lock_and_write)
+    patch.setattr(Batch, "append_to", lock_and_append_to)
+
+
+def _write_whatever_the_heads_are(patch: pytest.MonkeyPatch) -> None:
+    """Let the statement that writes a batch neither lock its pools nor compare how their logs end."""
+    parts = bulk._parts_in
+
+    def unlocked(schema: str | None) -> dict[str, str]:
+        found = parts(schema)
+        for protection in ("FOR UPDATE SKIP LOCKED", " AND seen.hash = log_hash"):
+            assert protection in found["batch"], "the statement has changed: teach this control anew"
+        batch = found["batch"].replace("FOR UPDATE SKIP LOCKED", "").replace(" AND seen.hash = log_hash", "")
+        return found | {"batch": batch}
+
+    patch.setattr(bulk, "_parts_in", unlocked)
+    _forget_statements(patch)
+
+
+def _forget_statements(patch: pytest.MonkeyPatch) -> None:
+    """Let statements for batches be made of the queries as they are now, and kept by nobody."""
+    patch.setattr(postgres, "batch_text", bulk.batch_text.__wrapped__)
 
 
 def without_conditions(patch: pytest.MonkeyPatch, url: str) -> None:
@@ -166,3 +213,4 @@ def _rewrite(patch: pytest.MonkeyPatch, dialect: str, name: str, old: str, new: 
     query = QUERIES[dialect][name]
     assert old in query, f"{name} has changed: teach this control anew"
     patch.setitem(QUERIES[dialect], name, query.replace(old, new))
+    _forget_statements(patch)

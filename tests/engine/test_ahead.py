@@ -11,6 +11,7 @@ import pytest
 from fairhold import Fairhold, granted
 from fairhold.errors import Unavailable
 from tests.database import dialect_of, opened
+from tests.engine.flights import without_heads
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.staging import nodes, outcome, without_conditions, without_keys
 from tests.patience import PATIENCE_S, until
@@ -40,9 +41,9 @@ async def slowly(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def soon(hf: Fairhold, awaitable: Any) -> asyncio.Task[Any]:
     """Asked now; by the time this returns its batch is on its way."""
-    accepted = hf.engine.lane.accepted
+    accepted = hf.engine.queue.accepted
     task = asyncio.ensure_future(awaitable)
-    await until(lambda: (hf.engine.lane.accepted > accepted and not hf.engine.lane._queues) or task.done())
+    await until(lambda: (hf.engine.queue.accepted > accepted and not hf.engine.queue._queues) or task.done())
     return task
 
 
@@ -112,7 +113,7 @@ async def test_a_batch_knows_the_keys_of_the_one_before_and_no_more(
     some = await soon(hf, asyncio.gather(*(caller(name) for name in range(4))))
     await asyncio.gather(some, *(caller(name) for name in range(4, 8)))
     assert hf.engine.batches_ahead - before >= 40
-    assert max(len(batch._replies._kept_before) for batch in batches) <= 8
+    assert max(len(batch.replies._kept_before) for batch in batches) <= 8
 
 
 async def test_seats_given_by_the_batch_before_are_gone(
@@ -132,19 +133,21 @@ async def test_when_a_batch_cannot_be_written_the_next_is_decided_anew(
     """Both were decided; the first is not written, so the second stood on nothing."""
     tx = await hf.store.begin()
     await tx.rollback()
-    finish, failures = type(tx).finish, [error]
+    last_step = "finish" if hf.store.dialect == "postgres" else "commit"
+    finish, failures = getattr(type(tx), last_step), [error]
 
-    async def fail_once(self: Any, *args: Any) -> bool:
+    async def fail_once(self: Any, *args: Any) -> Any:
         if failures:
             raise failures.pop()
-        return bool(await finish(self, *args))
+        return await finish(self, *args)
 
-    monkeypatch.setattr(type(tx), "finish", fail_once)
+    monkeypatch.setattr(type(tx), last_step, fail_once)
     await slowly(hf, monkeypatch)
     most = await soon(hf, asyncio.gather(*(hf.book("hall", f"party {n}") for n in range(30))))
     rest = await soon(hf, asyncio.gather(*(hf.book("hall", f"late {n}") for n in range(30))))
     assert [outcome(answer) for answer in await most] == ["held"] * 30
     assert [outcome(answer) for answer in await rest] == ["held"] * 9 + ["not_enough_room"] * 21
+    assert failures == []
 
 
 # Another process changes the pool behind our back.
@@ -205,16 +208,7 @@ async def test_control_without_looking_at_the_log_a_seat_is_given_twice(
         await without_keys(database_url)
         known = there.engine.memory.last(granted_pool(there))
         assert known is not None
-
-        async def believe(self: Any, whole: Any) -> bool:
-            for write in whole.writes:
-                await self.many(write.name, write.rows)
-            await self.commit()
-            return True
-
-        tx = await there.store.begin()
-        await tx.rollback()
-        monkeypatch.setattr(type(tx), "finish", believe)
+        without_heads(monkeypatch, there)
         assert outcome(await there.book("chair", "bea")) == "held"
     assert len(bookings(await look(database_url), "held")) == 2, dialect_of(database_url)
 
@@ -223,7 +217,7 @@ def granted_pool(hf: Fairhold) -> int:
     return hf._pools[hf.org, "chair"]
 
 
-async def test_whoever_listens_badly_does_not_stop_the_lane(hf: Fairhold) -> None:
+async def test_whoever_listens_badly_does_not_stop_the_engine(hf: Fairhold) -> None:
     """An observer that fails spoils one batch's answers, and the next goes on."""
 
     def fail(*_: Any) -> None:

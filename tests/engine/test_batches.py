@@ -12,8 +12,8 @@ from fairhold import Booking, Fairhold, Refusal, granted
 from fairhold.core import commands as c
 from fairhold.core.decide import decide
 from fairhold.core.model import Party
+from fairhold.engine.jobs import BATCH_MAX, SHARE, Job, JobQueue
 from fairhold.errors import CommandFailed
-from fairhold.lane import BATCH_MAX, SHARE, Job, Lane
 from fairhold.records import QuotaUse
 from fairhold.store import loader, rows
 from tests.database import ask, dump, opened
@@ -105,7 +105,7 @@ async def test_a_command_that_cannot_be_decided_fails_alone(
             raise ZeroDivisionError("a bug of ours")
         return decision
 
-    monkeypatch.setattr("fairhold.batch.decide", poisoned)
+    monkeypatch.setattr("fairhold.engine.batch.decide", poisoned)
     before = hf.engine.batches
     got = await among(hf, "ann", "bea", "poison", "cyd", "dan")
     assert hf.engine.batches - before == 1, "the others were not even asked again"
@@ -185,7 +185,7 @@ async def test_a_tick_that_fails_does_not_keep_commands_waiting_for_ever(
         return decide(view, command, now)
 
     with monkeypatch.context() as patch:
-        patch.setattr("fairhold.batch.decide", poisoned)
+        patch.setattr("fairhold.engine.batch.decide", poisoned)
         with pytest.raises(CommandFailed):
             await asyncio.wait_for(hf.book("hot", "ann"), PATIENCE_S)
     assert granted(await hf.book("hot", "ann")).state == "held"
@@ -245,22 +245,22 @@ def book(n: int = 1) -> list[c.Command]:
 
 
 async def test_pools_take_turns_in_a_batch() -> None:
-    lane = Lane()
+    queue = JobQueue()
     for job in jobs(1, *book(1_000)) + jobs(2, *book(1)) + jobs(3, *book(40)):
-        lane.submit(job)
-    batch = [job.pool_id for job in await lane.take()]
+        queue.submit(job)
+    batch = [job.pool_id for job in await queue.take()]
     assert batch[: 2 * SHARE + 1] == [1] * SHARE + [2] + [3] * SHARE
     assert batch.count(3) == 40
     assert batch[2 * SHARE + 1 :].count(1) == batch.count(1) - SHARE
 
 
 async def test_the_pool_that_was_first_is_last_next_time() -> None:
-    lane = Lane()
+    queue = JobQueue()
     for pool_id in (1, 2, 3):
         for job in jobs(pool_id, *book(400)):
-            lane.submit(job)
-    first = [job.pool_id for job in await lane.take()]
-    second = [job.pool_id for job in await lane.take()]
+            queue.submit(job)
+    first = [job.pool_id for job in await queue.take()]
+    second = [job.pool_id for job in await queue.take()]
     assert first[0] == 1
     assert second[0] != 1
     assert len(first) == len(second) == 512
@@ -280,30 +280,30 @@ async def test_the_pool_that_was_first_is_last_next_time() -> None:
 )
 async def test_commands_that_change_the_ground_have_a_transaction_of_their_own(command: c.Command) -> None:
     """In their own pool, that is: other pools go on beside them."""
-    lane = Lane()
+    queue = JobQueue()
     for job in jobs(1, *book(2), command, command, *book(3)) + jobs(2, *book(50)):
-        lane.submit(job)
-    batches = [[job.command for job in await lane.take() if job.pool_id == 1] for _ in range(4)]
+        queue.submit(job)
+    batches = [[job.command for job in await queue.take() if job.pool_id == 1] for _ in range(4)]
     assert [len(batch) for batch in batches] == [2, 1, 1, 3]
     assert batches[1] == batches[2] == [command]
 
 
 async def test_a_dry_run_is_alone_too() -> None:
-    lane = Lane()
+    queue = JobQueue()
     listed = jobs(1, *book(3))
     listed[1].dry_run = True
     for job in listed:
-        lane.submit(job)
-    assert [len(await lane.take()) for _ in range(3)] == [1, 1, 1]
+        queue.submit(job)
+    assert [len(await queue.take()) for _ in range(3)] == [1, 1, 1]
 
 
 async def test_what_is_put_back_comes_first_and_in_order() -> None:
-    lane = Lane()
+    queue = JobQueue()
     listed = jobs(1, *book(4))
     for job in listed:
-        lane.submit(job)
-    taken = await lane.take()
+        queue.submit(job)
+    taken = await queue.take()
     late = jobs(1, *book(1))[0]
-    lane.submit(late)
-    lane.put_back(taken[1:])
-    assert await lane.take() == [*listed[1:], late]
+    queue.submit(late)
+    queue.requeue(taken[1:])
+    assert await queue.take() == [*listed[1:], late]

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import asyncpg
 import pytest
 
 from fairhold import Fairhold, granted
-from fairhold.store.sqlite.scribe import Scribe, Sheet
+from fairhold.store.sqlite.committing import CommitThread
 from tests.database import SECRET, ask
 from tests.engine.proxy import proxied
 from tests.engine.staging import nodes, outcome
@@ -20,22 +21,22 @@ from tests.patience import PATIENCE_S
 from tests.verified import assert_verified
 
 
-class SlowDisk(Scribe):
-    """Every commit takes a while."""
+class SlowDisk(CommitThread):
+    """A disk that takes a while for every commit."""
 
     def __init__(self) -> None:
         super().__init__()
         self.at_it = asyncio.Event()
 
-    def hand_over(self, work: Callable[[], Any]) -> Sheet:
+    async def run(self, connection: Any, statement: str) -> Any:
         loop = asyncio.get_running_loop()
 
-        def slowly() -> Any:
+        def slowly(*values: Any) -> Any:
             loop.call_soon_threadsafe(self.at_it.set)
             threading.Event().wait(0.2)
-            return work()
+            return connection.execute(*values)
 
-        return super().hand_over(slowly)
+        return await super().run(cast(Any, SimpleNamespace(execute=slowly)), statement)
 
 
 async def cut_off(task: asyncio.Task[Any], times: int = 1) -> None:
@@ -53,8 +54,8 @@ async def test_a_caller_that_goes_away_during_a_commit_does_not_commit_for_the_n
 ) -> None:
     async with nodes(sqlite_url, 1) as (hf,):
         store: Any = hf.store
-        store.scribe.close()
-        disk = store.scribe = SlowDisk()
+        store._commits.close()
+        disk = store._commits = SlowDisk()
         disk.start()
         task = asyncio.create_task(hf.add_staff_contact("email", "ann@example.org"))
         await disk.at_it.wait()

@@ -11,8 +11,8 @@ import pytest
 
 from fairhold import Fairhold, TestClock, granted
 from fairhold import clock as clocks
-from fairhold import ticker as tickers
 from fairhold.clock import BELIEVED_AFTER, LEAP, SystemClock
+from fairhold.engine import ticker as tickers
 from fairhold.errors import SettingsWrong
 from tests.database import SECRET
 from tests.patience import until
@@ -117,8 +117,8 @@ async def after_a_leap(url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[
     """Ten holds while the clock is set a day ahead and the ticker runs: their states, and the alarm."""
     leap, wall = 0, clocks._wall
     clock = SystemClock(lambda: wall() + leap)
-    monkeypatch.setattr("fairhold.ticker._LOOK_S", 0.05)
-    monkeypatch.setattr("fairhold.ticker._WATCH_S", 0.0)
+    monkeypatch.setattr("fairhold.engine.ticker._LOOK_S", 0.05)
+    monkeypatch.setattr("fairhold.engine.ticker._WATCH_S", 0.0)
     compared, compare = 0, tickers.clock_off_s
 
     async def compare_and_count(*args: Any) -> int:
@@ -189,8 +189,8 @@ async def test_the_ticker_says_when_the_clock_is_right_again(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     leap, wall = 0, clocks._wall
-    monkeypatch.setattr("fairhold.ticker._LOOK_S", 0.05)
-    monkeypatch.setattr("fairhold.ticker._WATCH_S", 0.0)
+    monkeypatch.setattr("fairhold.engine.ticker._LOOK_S", 0.05)
+    monkeypatch.setattr("fairhold.engine.ticker._WATCH_S", 0.0)
 
     def told(words: str) -> bool:
         return any(words in record.message for record in caplog.records)

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from fairhold import Fairhold, Refusal, granted
-from fairhold import engine as engines
+from fairhold.engine import engine as engines
+from fairhold.engine import outcome as outcomes
 from fairhold.errors import OutcomeUnknown, Unavailable
 from fairhold.store.postgres import connections, readers
 from tests.database import SECRET, ask
+from tests.engine.flights import all_under_lock
 from tests.engine.looking import Picture, bookings, events, look, wrong
 from tests.engine.proxy import Proxy, proxied
 from tests.engine.staging import outcome
@@ -43,7 +45,7 @@ async def line(
 ) -> AsyncIterator[tuple[Proxy, Fairhold]]:
     """A Fairhold behind a proxy, with a pool of a thousand seats; commands decided in either way."""
     if request.param == "under the lock":
-        monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
+        all_under_lock(monkeypatch)
     async with (
         proxied(postgres_url) as (proxy, through),
         Fairhold.open(through, secret=SECRET, ticker=False) as hf,
@@ -143,7 +145,7 @@ async def test_an_outcome_nobody_can_tell_is_called_unknown_and_settles_with_the
     postgres_url: str, line: tuple[Proxy, Fairhold], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy, hf = line
-    monkeypatch.setattr(engines, "_SETTLE_S", 0.3)
+    monkeypatch.setattr(outcomes, "_GIVE_UP_S", 0.3)
     proxy.at_commit = [way]
     proxy.refusing = True
     with pytest.raises(OutcomeUnknown):
@@ -165,7 +167,7 @@ async def test_control_guessing_that_a_lost_commit_failed_books_twice(
         return False
 
     proxy, hf = line
-    monkeypatch.setattr(engines.Engine, "_settle", guess)
+    monkeypatch.setattr(engines.Engine, "_has_happened", guess)
     proxy.at_commit = ["cut after"]
     # Nobody is stopped from asking for a seat when they have a confirmed one, so this books again.
     granted(await hf.book("hall", "Ann", confirmed=True, by="staff"))
@@ -184,7 +186,7 @@ async def test_control_guessing_that_a_lost_commit_succeeded_loses_a_yes(
         return True
 
     proxy, hf = line
-    monkeypatch.setattr(engines.Engine, "_settle", guess)
+    monkeypatch.setattr(engines.Engine, "_has_happened", guess)
     proxy.at_commit = ["cut before"]
     granted(await hf.book("hall", "Ann"))
     assert bookings(await look(postgres_url)) == []
@@ -336,7 +338,7 @@ async def test_while_the_database_is_silent_nobody_waits_behind_all_the_others(
 ) -> None:
     """Every batch finds out anew that nobody answers; who stands behind many of them is told all the same."""
     monkeypatch.setattr(engines, "BATCH_MAX", 4)
-    monkeypatch.setattr("fairhold.engine._HALVED", 4)
+    monkeypatch.setattr("fairhold.engine.engine._HALVED_ABOVE", 4)
     async with (
         proxied(postgres_url) as (proxy, through),
         Fairhold.open(through, secret=SECRET, ticker=False) as hf,
@@ -362,9 +364,9 @@ async def test_while_an_outcome_is_looked_up_nobody_behind_it_waits_for_longer_t
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of theirs was begun, so they can be told at once, and ask again."""
-    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
+    all_under_lock(monkeypatch)
     monkeypatch.setattr("fairhold.door._GIVE_UP_S", 0.2)
-    monkeypatch.setattr(engines, "_SETTLE_S", 10_000.0)
+    monkeypatch.setattr(outcomes, "_GIVE_UP_S", 10_000.0)
     async with (
         proxied(postgres_url) as (proxy, through),
         Fairhold.open(through, secret=SECRET, ticker=False) as hf,

@@ -1,4 +1,4 @@
-"""A pool locked from outside is set aside, not waited for; a frozen node does not keep it for long."""
+"""A pool locked from outside is parked, not waited for; a frozen node does not keep it for long."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import asyncpg
 import pytest
 
 from fairhold import Fairhold, door, granted, ids
+from fairhold.engine import jobs
+from fairhold.engine.jobs import Job, JobQueue
 from fairhold.errors import Busy
-from fairhold.lane import Job, Lane
 from tests.database import SECRET
 from tests.engine.looking import bookings, look, wrong
 from tests.engine.processes import Worker
@@ -56,21 +57,21 @@ async def test_other_pools_go_on_while_one_is_locked_outside(
 
 
 async def _after_the_lock(url: str, hf: Fairhold, patch: pytest.MonkeyPatch) -> list[str]:
-    """Who is booked first: Ann, who was set aside while the pool was locked, or Bea, who comes after it?"""
-    patch.setattr("fairhold.lane._SOON_S", 3_600)
-    lane = hf.engine.lane
+    """Who is booked first: Ann, who was parked while the pool was locked, or Bea, who comes after it?"""
+    patch.setattr(jobs, "_PARK_FIRST_S", 3_600)
+    queue = hf.engine.queue
     await hf._pool_id("locked")
     async with asyncio.timeout(PATIENCE_S):
         async with locked_outside(url):
             ann = asyncio.create_task(hf.book("locked", "Ann"))
-            while not lane._aside:
+            while not queue._parked:
                 await asyncio.sleep(0)
         bea = asyncio.create_task(hf.book("locked", "Bea"))
         # The batch that has this would have Bea's, too.
         await asyncio.sleep(0)
         granted(await hf.book("free", "Cyd"))
-        for aside in lane._aside.values():
-            lane._look_again(aside)
+        for parked in queue._parked.values():
+            queue._end_parking(parked)
         numbers = {name: granted(await task).id for name, task in (("Ann", ann), ("Bea", bea))}
     return sorted(numbers, key=lambda name: ids.booking_number(numbers[name]) or (0, 0))
 
@@ -81,22 +82,22 @@ async def test_who_comes_after_the_lock_does_not_overtake_who_waited(
     assert await _after_the_lock(postgres_url, hf, monkeypatch) == ["Ann", "Bea"]
 
 
-async def test_control_without_keeping_the_whole_pool_aside_the_later_one_is_first(
+async def test_control_without_parking_the_whole_pool_the_later_one_is_first(
     postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submit = Lane.submit
+    submit = JobQueue.submit
 
-    def submit_past_aside(self: Lane, job: Job) -> None:
-        aside, self._aside = self._aside, {}
+    def submit_past_parked(self: JobQueue, job: Job) -> None:
+        parked, self._parked = self._parked, {}
         submit(self, job)
-        self._aside = aside
+        self._parked = parked
 
-    monkeypatch.setattr(Lane, "submit", submit_past_aside)
-    monkeypatch.setattr(Lane, "not_aside", lambda self, jobs: jobs)
+    monkeypatch.setattr(JobQueue, "submit", submit_past_parked)
+    monkeypatch.setattr(JobQueue, "without_parked", lambda self, jobs: jobs)
     assert await _after_the_lock(postgres_url, hf, monkeypatch) == ["Bea", "Ann"]
 
 
-async def test_who_is_set_aside_does_not_hear_of_what_fails_after_the_commit_of_others(
+async def test_who_is_parked_does_not_hear_of_what_fails_after_the_commit_of_others(
     postgres_url: str, hf: Fairhold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairhold import Fairhold, granted
-from fairhold import engine as engines
+from fairhold.engine import outcome
 from fairhold.errors import OutcomeUnknown
 from fairhold.store.postgres import connections
 from testbed.postgres import TemporaryPostgres, fresh_database
@@ -59,7 +59,7 @@ async def hf(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         await until(taken_up)
         # However long it takes: who is to be cancelled waits until then.
         monkeypatch.setattr(connections, "ANSWER_S", 3_600)
-        monkeypatch.setattr(engines, "_SETTLE_S", 3_600)
+        monkeypatch.setattr(outcome, "_GIVE_UP_S", 3_600)
         yield hf
         await need_standby(durable_url, "")
 
@@ -74,7 +74,7 @@ async def test_a_commit_whose_wait_was_cancelled_is_unknown_while_the_standby_is
     booking = asyncio.create_task(hf.book("hall", "Ann", idempotency_key="k"))
     await until(lambda: ask(durable_url, WAITING))
     monkeypatch.setattr(connections, "ANSWER_S", 1.0)
-    monkeypatch.setattr(engines, "_SETTLE_S", 3.0)
+    monkeypatch.setattr(outcome, "_GIVE_UP_S", 3.0)
     await cancel_the_wait(durable_url)
     with pytest.raises(OutcomeUnknown):
         await booking

@@ -135,34 +135,37 @@ async def test_whenever_the_process_dies_what_was_decided_ahead_is_whole_or_not(
             granted(await hf.create_pool("first", quotas={"main": 9}, preset="checkout"))
             steps, ended = crasher.hold_ahead(database_url, "first", NEVER, "")
             assert (steps.pop(), ended) == ("answered", 0)
-            assert steps == ["finish"]
-            for step, name in enumerate(steps, 1):
-                for when in ("before", "after"):
-                    pool = f"pool-{step}-{when}"
-                    made = granted(await hf.create_pool(pool, quotas={"main": 9}, preset="checkout"))
-                    said, ended = crasher.hold_ahead(database_url, pool, step, when)
-                    assert (ended, "answered" in said) == (-signal.SIGKILL, False)
-                    picture = await look(database_url)
-                    assert wrong(picture) == []
-                    last = name == steps[-1] and when == "after"
-                    there = {"Olga", *PARTIES} if last else {"Olga"}
-                    assert states(picture, pool_number(made.id)).keys() == there, f"{when} {name}"
-                    for party in (*PARTIES, *PARTIES):
-                        again = await hf.book(pool, party, idempotency_key=f"{pool} {party}")
-                        assert outcome(again) == "held"
-                    assert len(states(await look(database_url), pool_number(made.id))) == 3
+            if hf.store.dialect == "postgres":
+                assert steps == ["begin", "finish"]
+            else:
+                assert (*steps[:2], steps[-1]) == ("begin", "rows lock_pools", "commit")
+            # After one step is before the next, so each moment between two steps is tried once.
+            moments = [(1, "before"), *((step, "after") for step in range(1, len(steps) + 1))]
+            for step, when in [*moments, (len(steps), "before")]:
+                pool = f"pool-{step}-{when}"
+                made = granted(await hf.create_pool(pool, quotas={"main": 9}, preset="checkout"))
+                said, ended = crasher.hold_ahead(database_url, pool, step, when)
+                assert (ended, "answered" in said) == (-signal.SIGKILL, False)
+                picture = await look(database_url)
+                assert wrong(picture) == []
+                there = {"Olga", *PARTIES} if (step, when) == moments[-1] else {"Olga"}
+                assert states(picture, pool_number(made.id)).keys() == there, f"{when} {said[-1]}"
+                for party in (*PARTIES, *PARTIES):
+                    again = await hf.book(pool, party, idempotency_key=f"{pool} {party}")
+                    assert outcome(again) == "held"
+                assert len(states(await look(database_url), pool_number(made.id))) == 3
     await assert_verified(database_url)
 
 
 @pytest.mark.guarantee(
     "killed",
-    "Killed between operations of the one statement that writes a batch, SQLite kept nothing of it.",
+    "Killed between operations of SQLite that write a batch, it kept nothing of it.",
 )
-async def test_wherever_sqlite_is_killed_within_the_one_statement_nothing_is_left(sqlite_url: str) -> None:
+async def test_wherever_sqlite_is_killed_within_a_batch_nothing_is_left(sqlite_url: str) -> None:
     with crashing() as crasher:
         async with Fairhold.open(sqlite_url, secret=SECRET, ticker=False) as hf:
             killed = 0
-            for operations in (1, 50, 200, 500, 1_000, 1_500, 2_000, 100_000):
+            for operations in (1, 50, 100, 200, 300, 450, 600, 100_000):
                 pool = f"pool-{operations}"
                 made = granted(await hf.create_pool(pool, quotas={"main": 9}, preset="checkout"))
                 said, ended = crasher.hold_ahead(sqlite_url, pool, operations, "within")

@@ -68,13 +68,13 @@ async def test_every_answered_yes_outlives_a_crash_of_the_server(
 ) -> None:
     async with Fairhold.open(durable_url, secret=SECRET) as hf:
         granted(await hf.create_pool("hall", quotas={"main": None}, preset="checkout"))
-        callers, settle, settled = Callers(hf), hf.engine._settle, []
+        callers, ask, settled = Callers(hf), hf.engine._has_happened, []
 
-        async def settle_and_tell(batch: Any) -> bool | None:
-            settled.append(await settle(batch))
+        async def ask_and_tell(batch: Any) -> bool | None:
+            settled.append(await ask(batch))
             return settled[-1]
 
-        monkeypatch.setattr(hf.engine, "_settle", settle_and_tell)
+        monkeypatch.setattr(hf.engine, "_has_happened", ask_and_tell)
         calling = asyncio.create_task(callers.run())
         for _ in range(2):
             await some_more(callers)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from fairhold import Fairhold, Refusal, granted
-from fairhold.hoarding import Source
+from fairhold.engine.limits import Source
 from tests.database import ask, dump, opened
+from tests.engine.test_ahead import slowly, soon
 from tests.verified import assert_verified
 
 BOT, OTHER = Source("bot", 3, 2), Source("other", 3, 2)
@@ -93,6 +94,33 @@ async def test_two_processes_count_together(database_url: str, hf: Fairhold) -> 
     # Control: what one process counts, another that starts later knows.
     async with opened(database_url) as third:
         assert outcome(await third.book("b", "late", source=BOT)) == "too_many_requests"
+
+
+async def held_by_one_source(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Ask for three holds in one pool; while they are being written, for three in another."""
+    await slowly(hf, monkeypatch)
+    asked = [
+        await soon(hf, asyncio.gather(*(hf.book(pool, f"{pool} {n}", source=BOT) for n in range(3))))
+        for pool in "ab"
+    ]
+    return Counter(outcome(it) for some in await asyncio.gather(*asked) for it in some)
+
+
+async def test_holds_that_are_being_written_count(hf: Fairhold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The counts are of what is committed, so who has a limit waits for the batch in flight."""
+    # Both pools are in hand.
+    for pool in "ab":
+        granted(await hf.book(pool, "olga"))
+    assert await held_by_one_source(hf, monkeypatch) == {"held": 3, "too_many_requests": 3}
+
+
+async def test_control_without_waiting_for_the_flight_a_source_holds_twice_as_much(
+    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pool in "ab":
+        granted(await hf.book(pool, "olga"))
+    monkeypatch.setattr("fairhold.engine.batch._asks_of_all_pools", lambda job: False)
+    assert await held_by_one_source(hf, monkeypatch) == {"held": 6}
 
 
 async def test_where_somebody_came_from_is_in_no_log_and_goes_with_them(

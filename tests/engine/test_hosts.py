@@ -14,6 +14,7 @@ from fairhold import Booking, Fairhold, granted
 from fairhold.errors import SettingsWrong, Unavailable
 from fairhold.store.postgres import connections, hosts
 from tests.database import SECRET, ask
+from tests.engine.flights import all_under_lock
 from tests.engine.proxy import Proxy, proxied
 from tests.patience import until
 
@@ -170,7 +171,7 @@ async def test_a_server_that_can_only_be_read_is_left_as_soon_as_another_can_be_
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One address that leads to whoever leads, but a little late: what was reached first was a standby."""
-    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
+    all_under_lock(monkeypatch)
     name = postgres_url.rsplit("/", 1)[-1]
     async with Fairhold.open(postgres_url, secret=SECRET, ticker=False) as hf:
         granted(await hf.create_pool("gig", preset="checkout", quotas={"main": 9}))

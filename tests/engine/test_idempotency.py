@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from fairhold import Booking, Fairhold, PoolState, Refusal, granted, upkeep
-from fairhold.answers import digest_as_said
 from fairhold.core.policy import PRESETS
 from fairhold.staff_commands import StaffCommands
 from fairhold.store.writer import Writer
 from tests.database import SECRET, START, ask, dump, opened
+from tests.engine.flights import all_under_lock
 from tests.engine.staging import HandClock
 from tests.patience import until
 
@@ -266,7 +266,7 @@ async def test_the_key_is_kept_with_the_change_or_not_at_all(
         await write(self, *args)
         raise RuntimeError("after everything was written, and before it was committed")
 
-    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
+    all_under_lock(monkeypatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(Writer, "write", fails)
@@ -339,17 +339,3 @@ async def test_the_order_in_which_a_program_names_the_fields_says_nothing(hf: Fa
     ]
     assert first[0] == first[1]
     assert isinstance(first[0], Booking)
-
-
-async def test_a_key_of_when_that_order_counted_goes_on_working(
-    hf: Fairhold, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ann = {"id": "ann", "attributes": {"side": "left", "row": 1}}
-    with monkeypatch.context() as before:
-        before.setattr("fairhold.door.digest_of", digest_as_said)
-        first = granted(await hf.book("gig", ann, idempotency_key="old"))
-    assert await hf.book("gig", ann, idempotency_key="old") == first
-    other = {"id": "ann", "attributes": {"side": "right", "row": 1}}
-    refused = await hf.book("gig", other, idempotency_key="old")
-    assert isinstance(refused, Refusal)
-    assert refused.code == "idempotency_mismatch"

@@ -34,7 +34,7 @@ async def test_what_is_forgotten_while_a_batch_is_loaded_is_not_missed_there(
     async with nodes(database_url) as (here, there):
         for pool in ("known", "changed"):
             granted(await here.create_pool(pool, preset="checkout", quotas={"main": 10}))
-            here.engine._wary = 1
+            here.engine._under_lock = 1
             granted(await here.book(pool, "ann"))
         granted(await there.change_pool("changed", title="A new title"))
         tx = await here.store.begin()
@@ -52,7 +52,7 @@ async def test_what_is_forgotten_while_a_batch_is_loaded_is_not_missed_there(
         pool_id = here._pools[here.org, "known"]
         standing = here.engine.memory.last(pool_id)
         assert standing is not None
-        here.engine._wary, before = 1, here.engine.batches
+        here.engine._under_lock, before = 1, here.engine.batches
         both = await asyncio.gather(here.book("known", "bea"), here.book("changed", "bea"))
         assert [outcome(answer) for answer in both] == ["held", "held"]
         assert here.engine.batches == before + 1, "the batch had to be taken apart"

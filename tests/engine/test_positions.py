@@ -115,6 +115,10 @@ class Changes:
         assert [booking.party.id for booking in listed] == [names[number] for number in numbers]
         await self.check_blocks([row[1] for row in rows])
 
+    async def places(self) -> list[int]:
+        rows = await self.ask("SELECT place FROM fairhold_bookings WHERE state = 'waiting' ORDER BY place")
+        return [row[0] for row in rows]
+
     async def check_blocks(self, places: list[int]) -> None:
         found = await self.ask("SELECT low, count FROM fairhold_line_blocks ORDER BY low")
         lows = [low for low, _ in found]
@@ -159,6 +163,29 @@ async def test_positions_are_exact_when_changes_meet_in_one_transaction(database
             await changes.check()
 
 
+async def test_blocks_stay_short_whichever_of_two_nodes_people_come_to(database_url: str) -> None:
+    """A node does not know how many have entered a block at the other since it was looked at."""
+    async with opened(database_url) as hf, opened(database_url) as other, asking(database_url) as ask:
+        await pool_for(hf)
+        nodes = [Changes(node, ask, 1) for node in (hf, other)]
+        for turn in range(40):
+            nodes[1].parties = nodes[0].parties = turn
+            await nodes[turn % 2].join()
+            await nodes[0].check_blocks(await nodes[0].places())
+        await nodes[0].check()
+
+
+async def test_blocks_stay_short_in_whichever_process_people_come(database_url: str) -> None:
+    async with opened(database_url) as hf, asking(database_url) as ask:
+        await pool_for(hf)
+        for turn in range(16):
+            async with opened(database_url) as again:
+                changes = Changes(again, ask, 1)
+                changes.parties = turn
+                await changes.join()
+                await changes.check_blocks(await changes.places())
+
+
 async def test_neighbouring_blocks_that_empty_together_are_merged_with_nothing_lost(
     database_url: str,
 ) -> None:
@@ -182,10 +209,11 @@ async def test_neighbouring_blocks_that_empty_together_are_merged_with_nothing_l
 
 async def test_two_short_neighbours_are_merged_in_one_transaction(database_url: str) -> None:
     """A block that has just taken in its neighbour must not be merged with the count it had before."""
-    async with opened(database_url) as hf, asking(database_url) as ask:
+    async with opened(database_url) as hf, opened(database_url) as other, asking(database_url) as ask:
         await pool_for(hf)
         changes = Changes(hf, ask, 1)
-        booked = [granted(await hf.book("class", f"party {n}")) for n in range(13)]
+        # Each node looks how long the last block is, for it does not know who came to the other.
+        booked = [granted(await (hf, other)[n % 2].book("class", f"party {n}")) for n in range(13)]
         counts = "SELECT count FROM fairhold_line_blocks ORDER BY low"
         assert await ask(counts) == [(4,), (4,), (5,)]
         granted(await hf.move(booked[12].id, after=booked[5].id))

@@ -16,6 +16,7 @@ from tests.database import SECRET, START, ask
 from tests.engine.looking import Picture, events, look, look_now, wrong
 from tests.engine.processes import Worker, run_together
 from tests.engine.staging import (
+    always_under_lock,
     at_once,
     meet_before_writing,
     nodes,
@@ -135,19 +136,29 @@ async def prepare(url: str) -> str:
 
 
 @pytest.mark.parametrize("race", [two_claims, claim_and_decline])
+@pytest.mark.parametrize("under_lock", [False, True])
 async def test_two_nodes_that_decide_at_the_same_moment_end_an_offer_once(
-    database_url: str, race: Any, monkeypatch: pytest.MonkeyPatch
+    database_url: str, race: Any, under_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = await prepare(database_url)
+    if under_lock:
+        always_under_lock(monkeypatch)
     meet_before_writing(monkeypatch)
     assert await race(database_url, token) == []
 
 
 @pytest.mark.parametrize("race", [two_claims, claim_and_decline])
+@pytest.mark.parametrize("under_lock", [False, True])
 async def test_control_without_the_lock_the_conditional_write_stops_the_second(
-    database_url: str, race: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    database_url: str,
+    race: Any,
+    under_lock: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     token = await prepare(database_url)
+    if under_lock:
+        always_under_lock(monkeypatch)
     without_lock(monkeypatch, database_url)
     await without_keys(database_url)
     meet_before_writing(monkeypatch)
@@ -156,11 +167,14 @@ async def test_control_without_the_lock_the_conditional_write_stops_the_second(
 
 @pytest.mark.guarantee("two-taps", "One offer ends twice, with a yes and a no.", control=True)
 @pytest.mark.parametrize("race", [two_claims, claim_and_decline])
+@pytest.mark.parametrize("under_lock", [False, True])
 @pytest.mark.tampered
 async def test_control_without_lock_and_conditions_an_offer_ends_twice(
-    database_url: str, race: Any, monkeypatch: pytest.MonkeyPatch
+    database_url: str, race: Any, under_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = await prepare(database_url)
+    if under_lock:
+        always_under_lock(monkeypatch)
     without_lock(monkeypatch, database_url)
     without_conditions(monkeypatch, database_url)
     await without_keys(database_url)

@@ -14,6 +14,7 @@ from tests.database import SECRET
 from tests.engine.looking import Picture, bookings, events, look, look_now, watching, wrong
 from tests.engine.processes import Worker, run_together
 from tests.engine.staging import (
+    always_under_lock,
     at_once,
     meet_before_writing,
     nodes,
@@ -83,19 +84,25 @@ async def prepare(url: str) -> None:
         granted(await hf.create_pool("chair", quotas={"main": 1}, preset="checkout"))
 
 
+@pytest.mark.parametrize("under_lock", [False, True])
 async def test_two_nodes_that_decide_at_the_same_moment_give_one_seat(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    database_url: str, under_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await prepare(database_url)
+    if under_lock:
+        always_under_lock(monkeypatch)
     meet_before_writing(monkeypatch)
     assert await race_of_two_nodes(database_url) == []
     await assert_verified(database_url)
 
 
+@pytest.mark.parametrize("under_lock", [False, True])
 async def test_control_without_the_lock_the_keys_still_stop_the_second(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    database_url: str, under_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await prepare(database_url)
+    if under_lock:
+        always_under_lock(monkeypatch)
     without_lock(monkeypatch, database_url)
     meet_before_writing(monkeypatch)
     assert await race_of_two_nodes(database_url) == []
@@ -106,11 +113,14 @@ async def test_control_without_the_lock_the_keys_still_stop_the_second(
     "Two nodes that decide at the same moment give one seat to two people.",
     control=True,
 )
+@pytest.mark.parametrize("under_lock", [False, True])
 @pytest.mark.tampered
 async def test_control_without_lock_conditions_and_keys_the_seat_is_given_twice(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    database_url: str, under_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await prepare(database_url)
+    if under_lock:
+        always_under_lock(monkeypatch)
     without_lock(monkeypatch, database_url)
     without_conditions(monkeypatch, database_url)
     await without_keys(database_url)

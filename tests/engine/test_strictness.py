@@ -11,7 +11,7 @@ import pytest
 
 from fairhold import Fairhold, Refusal, TestClock, granted
 from fairhold.core.policy import Policy
-from fairhold.hoarding import Source
+from fairhold.engine.limits import Source
 from tests.verified import assert_verified
 
 

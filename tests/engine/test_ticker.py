@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 
 from fairhold import Booking, Fairhold, granted, upkeep
-from fairhold import ticker as tickers
 from fairhold.clock import SystemClock, TestClock, to_datetime
 from fairhold.core import fill as filling
+from fairhold.engine import ticker as tickers
 from fairhold.errors import CommandFailed
 from fairhold.store import loader
 from fairhold.store.base import Store

@@ -1,6 +1,6 @@
 """An event loop whose time passes at once, and the engine in it with batches that only pretend.
 
-Everything between the lane and the batches is the real thing. Whatever can happen to a batch happens at
+Everything between the queue and the batches is the real thing. Whatever can happen to a batch happens at
 random, the same for the same seed.
 """
 
@@ -14,12 +14,12 @@ from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from fairhold.batch import Overtaken
 from fairhold.core import commands as c
 from fairhold.core.model import Party
-from fairhold.engine import Engine
+from fairhold.engine.batch import Flight, Overtaken
+from fairhold.engine.engine import Engine
+from fairhold.engine.jobs import Job
 from fairhold.errors import Busy, Closing, CommandFailed, OutcomeUnknown, Unavailable
-from fairhold.lane import Job
 
 T = TypeVar("T")
 
@@ -95,47 +95,39 @@ class Pretended:
 
     def __init__(self, jobs: list[Job], *_: object) -> None:
         self.jobs = jobs
-        self.answers: list[tuple[Job, Any]] = []
-        self.put_back: list[Job] = []
-        self.set_aside: list[Job] = []
+        self.replies = SimpleNamespace(answers=[])
+        self.requeued: list[Job] = []
+        self.parked: list[Job] = []
         self.pools: dict[int, None] = {}
         self.changed: list[None] = []
+        self.is_over = False
         self.rows_loaded = 0
         self.next_due_at = None
-        self.writer = SimpleNamespace(tells_of_messages=False, has_messages=False)
-        self.has_happened: bool | None = False
+        # What the log says of a lost commit is noted where the engine asks for it.
+        self.writer = SimpleNamespace(tells_of_messages=False, has_messages=False, has_happened=False)
 
     def forget(self) -> None: ...
 
-    def make_ready(self) -> None: ...
-
-    async def decide_ahead(self, before: object, *, look_up: bool) -> bool:
-        jobs, self.jobs = self.jobs, []
+    async def decide(self, reader: object, in_flight: Flight | None) -> None:
+        self.pools = dict.fromkeys(job.pool_id for job in self.jobs)
         await self.world.pause(0.003)
-        if self.world.happens(0.2) or any(job.alone for job in jobs):
-            return False
-        self.jobs = jobs
-        return True
+        if in_flight is not None and self.world.happens(0.1):
+            # Something cannot be told from what is being written.
+            await in_flight.wait()
+            await self.world.pause(0.003)
+        if self.world.happens(0.15):
+            raise RuntimeError("it cannot be decided without a lock")
+        await self._requeue_some(self.jobs, in_flight)
 
-    async def take_along(self, jobs: list[Job], before: object, *, look_up: bool) -> list[Job]:
-        await self.world.pause(0.003)
-        if self.world.happens(0.03):
-            raise RuntimeError("somebody could not be looked up")
-        for number, job in enumerate(jobs):
-            if job.alone or self.world.happens(0.05):
-                return jobs[number:]
-            self.jobs.append(job)
-        return []
-
-    async def write_ahead(self) -> None:
+    async def append(self) -> None:
         await self.world.pause(0.005)
-        if any(self.world.is_held(pool_id) for pool_id in {job.pool_id for job in self.jobs}):
+        if any(self.world.is_held(pool_id) for pool_id in self.pools):
             raise Overtaken
         if self.world.happens(0.1):
             raise Overtaken
         if self.world.happens(0.02):
             raise RuntimeError("it could not be written")
-        await self._commit(self.jobs)
+        await self._commit([job for job in self.jobs if job not in self.requeued])
 
     async def carry_out(self) -> None:
         await self.world.pause(0.004)
@@ -144,56 +136,68 @@ class Pretended:
         if self.world.happens(0.01):
             raise self.world.random.choice([Busy, Unavailable])("not now")
         held = {pool_id: self.world.is_held(pool_id) for pool_id in {job.pool_id for job in self.jobs}}
-        more_due = {pool_id for pool_id in held if self.world.happens(0.05)}
-        self.set_aside = [job for job in self.jobs if held[job.pool_id]]
+        self.parked = [job for job in self.jobs if held[job.pool_id]]
         free = [job for job in self.jobs if not held[job.pool_id]]
-        self.put_back = [job for job in free if job.pool_id in more_due]
-        await self._commit([job for job in free if job.pool_id not in more_due])
+        self.pools = dict.fromkeys(job.pool_id for job in free)
+        await self._requeue_some(free, None)
+        await self._commit([job for job in free if job not in self.requeued])
+
+    async def _requeue_some(self, jobs: list[Job], in_flight: Flight | None) -> None:
+        """Find that too much is due in some pools. What is due is read only once the pool is written."""
+        more_due = {pool_id for pool_id in self.pools if self.world.happens(0.05)}
+        if in_flight is not None and any(pool_id in in_flight.pools for pool_id in more_due):
+            await self._wait_for(in_flight)
+        self.requeued = [job for job in jobs if job.pool_id in more_due]
+
+    async def _wait_for(self, in_flight: Flight) -> None:
+        await in_flight.wait()
+
+    def take_requeued(self) -> list[Job]:
+        requeued, self.requeued = self.requeued, []
+        self.jobs = [job for job in self.jobs if job not in requeued]
+        return requeued
 
     async def _commit(self, jobs: list[Job]) -> None:
         is_lost = self.world.happens(0.02)
         if is_lost:
-            self.has_happened = self.world.random.choice([True, False, None])
-        if not is_lost or self.has_happened:
+            self.writer.has_happened = self.world.random.choice([True, False, None])
+        if not is_lost or self.writer.has_happened:
             for job in jobs:
                 self.world.serve(job)
-                self.pools[job.pool_id] = None
-                self.answers.append((job, "done"))
+                self.replies.answers.append((job, "done"))
+        self.is_over = True
         await self.world.pause(0.003)
         if is_lost:
             raise OutcomeUnknown("the connection was lost")
 
 
-class _ToldEngine(Engine):
-    """An engine that is told what has come of a commit."""
-
-    async def _settled(self, batch: Any) -> bool | None:
-        await asyncio.sleep(0.4 * batch.world.random.random())
-        happened: bool | None = batch.has_happened
-        return happened
+async def tell_outcome(_: object, writer: Any) -> bool | None:
+    """Tell what has come of a lost commit, after a while."""
+    await asyncio.sleep(0.4 * Pretended.world.random.random())
+    happened: bool | None = writer.has_happened
+    return happened
 
 
 async def play(loop: VirtualLoop, world: World) -> list[Job]:
     """Callers ask for a while, of one hot pool and of others; all whom the engine has taken are answered."""
     choose = world.random.choice
     pools, patience_s, alone = choose([1, 2, 3, 6]), choose([0.02, 0.1, 10]), choose([0, 0.02, 0.2])
-    store: Any = SimpleNamespace(is_beside=world.happens(0.7))
+    store: Any = SimpleNamespace(scout=lambda: None)
     clock: Any = None
-    engine = _ToldEngine(store, clock, "", lambda due_at: None)
+    engine = Engine(store, clock, "", lambda due_at: None)
     jobs: list[Job] = []
 
     def look() -> None:
-        lane = engine.lane
-        assert lane._waiting == sum(map(len, lane._queues.values()))
-        assert all(lane._queues.values())
-        assert not lane._queues.keys() & lane._aside.keys()
+        queue = engine.queue
+        assert all(queue._queues.values())
+        assert not queue._queues.keys() & queue._parked.keys()
 
     async def ask() -> None:
         pool_id = 0 if world.happens(0.5) else world.random.randrange(pools)
         command, future = c.Book(Party(str(len(jobs)))), loop.create_future()
         job = _NumberedJob(pool_id, command, future, give_up_at=loop.time() + patience_s)
         job.dry_run, job.number = world.happens(alone), len(jobs)
-        engine.lane.submit(job)
+        engine.queue.submit(job)
         jobs.append(job)
         try:
             async with asyncio.timeout(0.01 * world.random.random() if world.happens(0.05) else None):
@@ -217,7 +221,7 @@ async def play(loop: VirtualLoop, world: World) -> list[Job]:
             callers.create_task(keep_asking(world.random.randrange(5, 40)))
         await asyncio.sleep(choose([0.1, 0.3, 3.0]))
         await engine.close()
-    assert engine.lane.accepted == 0
+    assert engine.queue.accepted == 0
     return jobs
 
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fairhold import Fairhold, Refusal
-from fairhold import ticker as tickers
+from fairhold.engine import ticker as tickers
 from tests.database import SECRET
 
 Task = Callable[..., Awaitable[Any]]
@@ -109,6 +109,8 @@ async def freeze(hf: Fairhold, pool: str, party: str, timeout_ms: int | None) ->
         return tx
 
     hf.store.begin = begin_watched  # type: ignore[method-assign]
+    # Decided without a lock, a batch locks its pool only for as long as it is written.
+    hf.engine._under_lock = 1
     return outcome(await hf.book(pool, party))
 
 

@@ -10,13 +10,15 @@ import asyncio
 import re
 from typing import Any
 
-from fairhold import batch, door, engine, local_times
 from fairhold import clock as clocks
+from fairhold import door, local_times
 from fairhold.cli.main import main
 from fairhold.console import site
 from fairhold.console import wording as console
+from fairhold.engine import engine
+from fairhold.engine.limits import Limits
+from fairhold.engine.ticker import Ticker
 from fairhold.errors import CommandFailed
-from fairhold.hoarding import Hoarding
 from fairhold.http import endpoint
 from fairhold.keeping import table
 from fairhold.outbox import fate
@@ -24,11 +26,10 @@ from fairhold.pages import wording as pages
 from fairhold.store.postgres import connections
 from fairhold.store.postgres import store as postgres
 from fairhold.store.postgres.readers import PostgresReader, PostgresSnapshot
-from fairhold.store.postgres.store import PostgresTransaction
+from fairhold.store.postgres.store import PostgresStore, PostgresTransaction
 from fairhold.store.sqlite import transaction as sqlite
 from fairhold.store.sqlite.store import SqliteStore
 from fairhold.store.sqlite.transaction import SqliteTransaction
-from fairhold.ticker import Ticker
 from fairhold.verify.replay import Replay
 from tests.guarantees.kill_points import kill_points
 from tests.guarantees.switches import PLACE, PROGRAM, broken, instead, on
@@ -106,7 +107,8 @@ def one_transaction() -> None:
 
     for kind in (PostgresTransaction, SqliteTransaction):
         instead(kind, "many", "no one transaction", alone)
-    instead(batch, "may_go_ahead", "no one transaction", lambda *_: False)
+    # Not one statement either, which cannot be torn apart.
+    instead(PostgresStore, "batch_statement", "no one transaction", lambda *_: None)
 
 
 def scope() -> None:
@@ -167,7 +169,7 @@ def trying_again() -> None:
 
 
 def limits() -> None:
-    instead(Hoarding, "refusal", "no limits", lambda *_: None)
+    instead(Limits, "refusal", "no limits", lambda *_: None)
 
 
 def chain() -> None:

@@ -7,8 +7,8 @@ import signal
 from contextvars import ContextVar
 from typing import Any
 
-from fairhold.batch import Batch
 from fairhold.core import commands as c
+from fairhold.engine.batch import Batch
 from fairhold.store.postgres.store import PostgresStore, PostgresTransaction
 from fairhold.store.sqlite.store import SqliteStore
 from fairhold.store.sqlite.transaction import SqliteTransaction
@@ -27,7 +27,7 @@ def kill_points() -> None:
             _make_step(transaction, method, named=True)
         for method in ("finish", "commit"):
             _make_step(transaction, method, named=False)
-    for method in ("carry_out", "write_ahead"):
+    for method in ("carry_out", "append"):
         _note_what_is_asked_for(method)
 
 

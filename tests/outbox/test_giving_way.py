@@ -34,13 +34,13 @@ async def test_while_many_commands_wait_messages_go_out_a_few_at_a_time(
         return taken[-1]
 
     monkeypatch.setattr(outbox, "_take_in_hand", take)
-    lane = post.hf.engine.lane
-    lane.accepted += _BUSY
+    queue = post.hf.engine.queue
+    queue.accepted += _BUSY
     await outbox.start()
     try:
         await until(lambda: len(post.mail.letters) == 30)
     finally:
-        lane.accepted -= _BUSY
+        queue.accepted -= _BUSY
         await outbox.close()
     assert max(taken) == _FEW
     assert sum(taken) == 30

@@ -16,6 +16,7 @@ from fairhold.notifiers.log import LogNotifier
 from fairhold.outbox import MessageSettings, Outbox
 from fairhold.outbox.backoff import ATTEMPTS_MAX, delay
 from tests.database import ask
+from tests.engine.flights import all_under_lock
 from tests.notifiers.servers import Receiver
 from tests.outbox.conftest import Post, settings_for
 
@@ -171,7 +172,7 @@ async def test_no_message_goes_out_for_what_was_rolled_back(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction that holds the message fails at its commit: there is nothing to send."""
-    monkeypatch.setattr("fairhold.batch.may_go_ahead", lambda command: False)
+    all_under_lock(monkeypatch)
     olga = await post.book("chair", "Olga")
     begin = post.hf.store.begin
 

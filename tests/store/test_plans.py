@@ -23,7 +23,6 @@ from tests.database import SECRET, ask
 SIZES: Final = (0, 40, 160, 640, 1_000, 1_500, 2_000, 3_000)
 # What each looks for, and along which indexes: who has a place or a hold, and who stands before.
 ROADS: Final = {
-    "live_of_parties": ("'{1}', '{ann}'", {"fairhold_one_place_in_line", "fairhold_booking_holds"}),
     "bookings_of_parties": ("'{1}', '{ann}'", {"fairhold_one_place_in_line", "fairhold_booking_holds"}),
     "bookings_of_person": (
         "'default', 'ann'",
@@ -118,4 +117,4 @@ async def test_control_left_to_itself_it_plans_for_everybody(
 
 async def test_control_an_index_that_tempts_is_gone_along(postgres_url: str) -> None:
     found = await taken_while_a_crowd_comes(postgres_url, *TEMPTING.split(";"))
-    assert "fairhold_booking_taken" in found["live_of_parties"]
+    assert "fairhold_booking_taken" in found["bookings_of_parties"]

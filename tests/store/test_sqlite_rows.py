@@ -11,7 +11,8 @@ from typing import Any, Final
 import pytest
 
 from fairhold.store.migrations import load_migrations
-from fairhold.store.sqlite.bulk import QUERIES, inserting
+from fairhold.store.sqlite.committing import CommitThread
+from fairhold.store.sqlite.transaction import QUERIES, SqliteTransaction
 
 # Rows that every day writes by the thousand.
 HOT: Final = (
@@ -83,21 +84,19 @@ def row(number: int, **values: Any) -> tuple[Any, ...]:
     return tuple((known | values).values())
 
 
-def written(connection: sqlite3.Connection, name: str, rows: list[tuple[Any, ...]]) -> None:
-    insert = inserting(name)
-    assert insert is not None
-    for statement, values in insert.chunks(rows):
-        connection.execute(statement, values)
+async def write(connection: sqlite3.Connection, name: str, rows: list[tuple[Any, ...]]) -> None:
+    tx = SqliteTransaction(connection, CommitThread(), lambda: None)
+    assert await tx.many(name, rows) == len(rows)
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 16, 63, 64, 65, 150])
 @pytest.mark.parametrize("with_price", ["none", "one", "all"])
-def test_every_value_of_many_rows_stands_where_it_belongs(
+async def test_every_value_of_many_rows_stands_where_it_belongs(
     database: sqlite3.Connection, count: int, with_price: str
 ) -> None:
     priced = {"none": (), "one": (count // 2,), "all": range(count)}[with_price]
     rows = [row(number, price=f"{number} euros" if number in priced else None) for number in range(count)]
-    written(database, "insert_holds", rows)
+    await write(database, "insert_holds", rows)
     found = database.execute(
         """SELECT pool_id, number, reference, party_id, party, answers, quota, quantity, state, place,
         arrival, price, units, created_at, expires_at, confirmed_at, source, door
@@ -109,9 +108,9 @@ def test_every_value_of_many_rows_stands_where_it_belongs(
     ).fetchone() == (0,)
 
 
-def test_bytes_come_back_as_bytes_and_nothing_as_nothing(database: sqlite3.Connection) -> None:
+async def test_bytes_come_back_as_bytes_and_nothing_as_nothing(database: sqlite3.Connection) -> None:
     rows = [(1, seq, 5, "Held", None, "party", "{}", bytes([seq]) * 32, b"") for seq in range(1, 100)]
-    written(database, "insert_log", rows)
+    await write(database, "insert_log", rows)
     found = database.execute(
         "SELECT pool_id, seq, at, kind, booking, by, body, digest, hash FROM fairhold_log ORDER BY seq"
     ).fetchall()

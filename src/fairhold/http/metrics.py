@@ -16,10 +16,10 @@ from fairhold.observe import Observer
 
 if TYPE_CHECKING:
     from fairhold.answers import Answer
+    from fairhold.engine.jobs import Job
     from fairhold.http.service import Service
     from fairhold.http.stream import Watcher
     from fairhold.http.visit import Send, Visit
-    from fairhold.lane import Job
 
 _MEDIA_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _FRESH_S: Final = 2.0

@@ -28,8 +28,8 @@ from fairhold.accounts.sessions import Limits, Sessions
 from fairhold.clock import Clock, TestClock
 from fairhold.config import keeps_secret
 from fairhold.console import site as console
+from fairhold.engine.limits import Source
 from fairhold.errors import Unavailable
-from fairhold.hoarding import Source
 from fairhold.http import (
     bookings,
     clock,
@@ -198,8 +198,8 @@ class Service:
                 component = make(hf)
                 await component.start()
                 stack.push_async_callback(component.close)
-            hf.engine.lane.most = self.settings.commands_max or None
-            hf.engine.lane.most_of_pool = self.settings.commands_max * 3 // 4 or None
+            hf.engine.queue.most = self.settings.commands_max or None
+            hf.engine.queue.most_of_pool = self.settings.commands_max * 3 // 4 or None
             self.hf = hf
             try:
                 yield

@@ -178,7 +178,7 @@ class Outbox:
                     looked_at = time()
                     await self._reach_again()
                 await self._sleep_until_due()
-                if self._hf.engine.lane.accepted >= _BUSY:
+                if self._hf.engine.queue.accepted >= _BUSY:
                     await self._take_in_hand(_FEW)
                     await asyncio.sleep(_GIVE_WAY_S)
                     continue

@@ -22,22 +22,15 @@ class Write(NamedTuple):
     exact: bool = False
 
 
-class Seen(NamedTuple):
-    """What decisions took for granted: the hashes that the pools' logs end with, and how many bookings some
-    parties have that are still to be decided."""
-
-    hashes: Mapping[int, bytes]
-    parties: Sequence[tuple[int, str]] = ()
-    live: int = 0
+# The hashes that the logs of some pools end with: what decisions were made on.
+LogHeads = Mapping[int, bytes]
 
 
-class Together(NamedTuple):
-    """A whole batch, and the statement that writes it at once, where the store has one for it."""
+class BatchStatement(NamedTuple):
+    """A whole batch as one statement, which checks the heads of the logs and is its own transaction."""
 
-    seen: Seen
-    writes: Sequence[Write]
-    statement: str = ""
-    values: Sequence[Any] = ()
+    statement: str
+    values: Sequence[Any]
 
 
 class Reader(Protocol):
@@ -71,8 +64,8 @@ class Transaction(Reader, Protocol):
         """Run a bulk statement for all rows; how many rows of the database it changed."""
         ...
 
-    async def finish(self, whole: Together) -> bool:
-        """If it is all as it was seen, write and commit, all at once; else change nothing.
+    async def finish(self, batch: BatchStatement) -> bool:
+        """Write and commit a batch, all at once; False, and nothing has changed, if a log ends otherwise.
 
         It comes instead of everything else. It may raise OutcomeUnknown, as `commit` may.
         """
@@ -89,8 +82,6 @@ class Store(Protocol):
     """A database."""
 
     dialect: str
-    is_beside: bool
-    """Whether it writes while we work: elsewhere, or on a core of its own."""
 
     async def open(self) -> None:
         """Connect. Raises Unavailable."""
@@ -98,22 +89,12 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
-    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> Transaction:
-        """Begin a writing transaction; `beside` the lane's, if it locks no pool. Raises Unavailable, Busy.
-
-        With `to_finish` it may begin as late as it is finished: nothing else is asked of it.
-        """
+    async def begin(self, *, beside: bool = False) -> Transaction:
+        """Begin a writing transaction, `beside` the engine's if it locks no pool. Raise Unavailable, Busy."""
         ...
 
-    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
-        """Put a batch together for a transaction to finish with. Nothing is asked of the database."""
-        ...
-
-    def line_up(self, whole: Together, behind: Together) -> None:
-        """Allow this to be written straight behind another that is being finished, if that is written.
-
-        It is the next to be finished then: a store need not wait until it is told so.
-        """
+    def batch_statement(self, heads: LogHeads, writes: Sequence[Write]) -> BatchStatement | None:
+        """Put a batch into one statement, if this store can write it so. Ask nothing of the database."""
         ...
 
     def reader(self) -> Reader:
@@ -121,7 +102,7 @@ class Store(Protocol):
         ...
 
     def scout(self) -> Reader:
-        """For the lane's own reads of what is committed, while a transaction is being written."""
+        """For the engine's own reads of what is committed, while a batch is being written."""
         ...
 
     def snapshot(self, *, long: bool = False) -> AbstractAsyncContextManager[Snapshot]:
@@ -148,20 +129,14 @@ class Store(Protocol):
         ...
 
 
-async def still_so(tx: Transaction, seen: Seen) -> bool:
-    """Lock the pools, and look whether it is all as it was seen."""
-    locked = {row[0]: row[12] for row in await tx.rows("lock_pools", sorted(seen.hashes))}
-    if locked != seen.hashes:
-        return False
-    if not seen.parties:
-        return True
-    live: int = sum(row[0] for row in await tx.each("live_of_parties", seen.parties))
-    return live == seen.live
+async def check_heads(tx: Transaction, heads: LogHeads) -> bool:
+    """Lock these pools. True if their logs still end as the decisions took for granted."""
+    return {row[0]: bytes(row[12]) for row in await tx.rows("lock_pools", sorted(heads))} == heads
 
 
 @asynccontextmanager
 async def writing(store: Store) -> AsyncIterator[Transaction]:
-    """A writing transaction beside the lane: what is not committed in it never happened."""
+    """A writing transaction beside the engine's: what is not committed in it never happened."""
     tx = await store.begin(beside=True)
     try:
         yield tx

@@ -36,8 +36,11 @@ def counting_newcomers(newcomers: Sequence[tuple[int, Sequence[int], int]]) -> l
     return [write for write in writes if write.rows]
 
 
-def entered_with(entered: int, newcomers: int) -> int:
+def entered_with(entered: int | None, newcomers: int) -> int | None:
     """How many have entered the last block once these are counted."""
+    if not newcomers:
+        return entered
+    assert entered is not None
     return entered + newcomers if entered + newcomers <= LATE else (newcomers - 1) % LATE + 1
 
 

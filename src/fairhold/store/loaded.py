@@ -51,8 +51,9 @@ class Loaded:
     tallies: dict[str, Tally] = field(default_factory=dict)
     seen_seq: int = 0
     seen_hash: bytes = b""
-    # How many have entered the last block of the line since it was begun, or looked at.
-    entered: int = 0
+    # How many have entered the last block of the line since it was begun, or looked at; None if unknown, for
+    # another process may have let them in: then somebody has to look before more enter it.
+    entered: int | None = None
 
     @property
     def changed(self) -> bool:
@@ -110,7 +111,7 @@ class Standing(NamedTuple):
     units: Mapping[str, Unit]
     openings: Mapping[int, Opening]
     tried: Mapping[tuple[int, int], bool]
-    entered: int
+    entered: int | None
 
     def loaded(self, now: Instant) -> Loaded:
         """The pool as it is remembered, to decide on."""
@@ -146,7 +147,7 @@ class Memory:
             self.configs.clear()
         self.configs[pool.id] = (version, pool)
 
-    def keep(self, loaded: Loaded, entered: int) -> None:
+    def keep(self, loaded: Loaded, entered: int | None) -> None:
         """Remember a pool as a batch has left it, with so many that have entered its last block."""
         view = loaded.view
         if not view.units_whole:
@@ -175,7 +176,7 @@ class Memory:
         self._standings.pop(pool_id, None)
 
 
-def entered_unless_looked_at(loaded: Loaded) -> int:
+def entered_unless_looked_at(loaded: Loaded) -> int | None:
     """How many have entered the last block since it was looked at, as it is when somebody enters it."""
     view = loaded.view
     at_the_end = view.added and view.added[-1] > view.loaded_last_place

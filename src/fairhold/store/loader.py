@@ -1,13 +1,18 @@
-"""What a decision needs is loaded here, and no more: hundreds of rows at most, however long the line is.
+"""Load what decisions need, and no more: hundreds of rows at most, however long the line is.
 
-`load` locks the pools and brings what the commands name; whatever else a decision turns out to need it
-asks for by raising `Need`, and `load_more` brings it.
+`load` brings the pools and what the commands name. Whatever else a decision turns out to need it asks for by
+raising `Need`, and `load_more` brings it.
+
+All is read from one connection. Under the lock of the pools it is the truth. Without the lock a pool is taken
+as this process last left it, and the batch is appended only if the pool's log still ends so. While another
+batch is being written, its pools are taken as it leaves them; what cannot be told from that waits until it is
+written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from fairhold.clock import Clock
 from fairhold.core import commands as c
@@ -41,30 +46,72 @@ _BEHIND: Final = 65
 _LOWEST: Final = -(2**63)
 
 
-class Loader:
-    """Loads for one transaction, and counts the rows it has brought."""
+class InFlight(Protocol):
+    """The batch that is being written, and its pools as it leaves them."""
 
-    def __init__(self, tx: Reader, memory: Memory, clock: Clock) -> None:
-        self._tx = tx
+    pools: Mapping[int, Loaded]
+
+    async def wait(self) -> None:
+        """Return once it is written. Raise Overtaken if it never will be."""
+        ...
+
+
+class Loader:
+    """Loads for one batch, and counts the rows it has brought."""
+
+    def __init__(
+        self, reader: Reader, memory: Memory, clock: Clock, in_flight: InFlight | None = None
+    ) -> None:
+        self._reader = reader
         self._memory = memory
         self._clock = clock
+        self._in_flight = in_flight
         self.now: Instant = clock.now()
         self.count = 0
 
-    async def load(self, commands: Mapping[int, list[c.Command]]) -> dict[int, Loaded]:
+    async def lock(self, commands: Mapping[int, list[c.Command]]) -> dict[int, Loaded]:
         """Lock these pools and load what their commands name. A pool that is missing was locked outside."""
-        ids = sorted(commands)
-        locked = {row[0]: row for row in await self._rows("lock_pools", ids)}
+        rows_ = await self._rows("lock_pools", sorted(commands))
         # Taken under the lock, for time has passed while we waited for it.
         self.now = self._clock.now()
-        if not locked:
-            return {}
-        ids = list(locked)
-        pools = await self._load_configs({row[0]: row[1] for row in locked.values()})
-        found = {pool_id: self._begin(pools[pool_id], locked[pool_id]) for pool_id in ids}
-        await self._load_standings(found)
-        await self._load_named(found, commands)
+        found = await self._begin_all(rows_)
+        unknown = {pool_id: loaded for pool_id, loaded in found.items() if not self._recall(loaded)}
+        return await self._load_rest(found, unknown, commands)
+
+    async def load(self, commands: Mapping[int, list[c.Command]]) -> dict[int, Loaded]:
+        """Load these pools without a lock, and what their commands name. One that is missing is unknown."""
+        known = {pool_id: self._memory.last(pool_id) for pool_id in sorted(commands)}
+        found = {pool_id: it.loaded(self.now) for pool_id, it in known.items() if it is not None}
+        unknown: dict[int, Loaded] = {}
+        if missing := [pool_id for pool_id in known if pool_id not in found]:
+            await self._wait_for(missing)
+            unknown = await self._begin_all(await self._rows("look_at_pools", missing))
+        return await self._load_rest(found | unknown, unknown, commands)
+
+    async def _load_rest(
+        self, found: dict[int, Loaded], unknown: dict[int, Loaded], commands: Mapping[int, list[c.Command]]
+    ) -> dict[int, Loaded]:
+        if unknown:
+            await self._load_standings(unknown)
+        for pool_id, loaded in found.items():
+            if loaded.due_at is not None and loaded.due_at <= loaded.now:
+                await self._wait_for([pool_id])
+                await self._load_due(loaded)
+        on_top = await self._load_on_top(found, commands)
+        named = {pool_id: commands[pool_id] for pool_id in found if pool_id not in on_top}
+        await self._load_named(found, named)
         return found
+
+    async def _wait_for(self, pool_ids: Iterable[int]) -> None:
+        """Wait until the batch in flight is written, if it has one of these pools."""
+        if self._in_flight is not None and any(it in self._in_flight.pools for it in pool_ids):
+            in_flight, self._in_flight = self._in_flight, None
+            await in_flight.wait()
+
+    async def _begin_all(self, rows_: Iterable[Row]) -> dict[int, Loaded]:
+        listed = {row[0]: row for row in rows_}
+        pools = await self._load_configs({row[0]: row[1] for row in listed.values()})
+        return {pool_id: self._begin(pools[pool_id], row) for pool_id, row in listed.items()}
 
     def _begin(self, pool: Pool, row: Row) -> Loaded:
         _, _, _, *counters, due_at, seq, head, changed_at = row
@@ -82,24 +129,21 @@ class Loader:
                 self._memory.keep_config(version, found[pool_id])
         return found
 
-    async def _load_standings(self, found: dict[int, Loaded]) -> None:
-        """What every decision on a pool looks at: its tallies, units and openings, and what is due."""
-        unknown = []
-        for pool_id, loaded in found.items():
-            known = self._memory.standing(pool_id, loaded.log_hash)
-            if known is None:
-                unknown.append(pool_id)
-            else:
-                loaded.recall(known)
-        if unknown:
-            for pool_id, key, *tally in await self._rows("tallies", unknown):
-                found[pool_id].view.tallies[key] = found[pool_id].tallies[key] = Tally(*tally)
-            for pool_id in unknown:
-                await self._load_standing(found[pool_id])
-        for loaded in found.values():
+    def _recall(self, loaded: Loaded) -> bool:
+        """Take over what is remembered of a pool, if nothing has happened since. True if that was so."""
+        known = self._memory.standing(loaded.pool_id, loaded.log_hash)
+        if known is not None:
+            loaded.recall(known)
             loaded.expect_line()
-            if loaded.due_at is not None and loaded.due_at <= loaded.now:
-                await self._load_due(loaded)
+        return known is not None
+
+    async def _load_standings(self, found: dict[int, Loaded]) -> None:
+        """Load what every decision on a pool looks at: its tallies, units and openings."""
+        for pool_id, key, *tally in await self._rows("tallies", list(found)):
+            found[pool_id].view.tallies[key] = found[pool_id].tallies[key] = Tally(*tally)
+        for loaded in found.values():
+            await self._load_standing(loaded)
+            loaded.expect_line()
 
     async def _load_standing(self, loaded: Loaded) -> None:
         if loaded.view.units_made:
@@ -130,13 +174,60 @@ class Loader:
         else:
             loaded.view.later_due_at = (await self._rows("due_after", loaded.pool_id, now))[0][0]
 
+    async def _load_on_top(
+        self, found: dict[int, Loaded], commands: Mapping[int, list[c.Command]]
+    ) -> frozenset[int]:
+        """Load what commands name in the pools that are in flight, as that batch leaves it.
+
+        Return these pools: all of them, or none if it cannot be told for one, and the batch is written now.
+        """
+        if self._in_flight is None:
+            return frozenset()
+        held = self._in_flight.pools
+        pools = frozenset(pool_id for pool_id in found if pool_id in held)
+        listed = [(pool_id, command) for pool_id in pools for command in commands[pool_id]]
+        told = all(_may_be_told(command) for _, command in listed)
+        if pools and not (told and await self._take_over(found, held, listed)):
+            await self._wait_for(pools)
+            return frozenset()
+        return pools
+
+    async def _take_over(
+        self,
+        found: dict[int, Loaded],
+        held: Mapping[int, Loaded],
+        listed: Sequence[tuple[int, c.Command]],
+    ) -> bool:
+        """Add the bookings that commands name, from the batch in flight before those that were committed.
+
+        False if one of them stands in line, for its position is not known, or has units that are not.
+        """
+        numbers: dict[tuple[int, int], None] = {}
+        parties: dict[tuple[int, str], None] = {}
+        bookings: list[tuple[int, Booking]] = []
+        for pool_id, command in listed:
+            if isinstance(command, c.Book):
+                parties[pool_id, command.party.id] = None
+                known = held[pool_id].view
+                bookings += [(pool_id, b) for b in known.of_party(command.party.id)]
+            elif (booking := held[pool_id].view.bookings.get(command.booking)) is not None:  # type: ignore[union-attr]
+                bookings.append((pool_id, booking))
+            else:
+                numbers[pool_id, command.booking] = None  # type: ignore[union-attr]
+        for name, keys in (("bookings_by_number", numbers), ("bookings_of_parties", parties)):
+            for row in await self._each(name, keys) if keys else ():
+                if row[1] not in held[row[0]].view.bookings:
+                    bookings.append((row[0], rows.booking_of(row)))
+        return all(_added(found[pool_id], booking) for pool_id, booking in bookings)
+
     async def _load_named(self, found: dict[int, Loaded], commands: Mapping[int, list[c.Command]]) -> None:
-        """What the commands speak of: bookings by number, by party, the offers they answer, units."""
+        """Load what the commands speak of: bookings by number, by party, the offers they answer, units."""
         numbers: dict[tuple[int, int], None] = {}
         parties: dict[tuple[int, str], None] = {}
         answered: list[tuple[int, int, int | None]] = []
-        for pool_id, loaded in found.items():
-            for command in commands[pool_id]:
+        for pool_id, listed in commands.items():
+            loaded = found[pool_id]
+            for command in listed:
                 if isinstance(command, c.Book):
                     parties[pool_id, command.party.id] = None
                 elif isinstance(command, _OF_A_BOOKING):
@@ -217,6 +308,7 @@ class Loader:
 
     async def load_more(self, loaded: Loaded, need: Need) -> None:
         """Bring what a decision asked for."""
+        await self._wait_for([loaded.pool_id])
         view, pool_id = loaded.view, loaded.pool_id
         if need.what == "heads":
             await self._load_heads(loaded)
@@ -317,14 +409,32 @@ class Loader:
             view.heads_more.add(group)
 
     async def _rows(self, name: str, *values: Any) -> list[Row]:
-        found = list(await self._tx.rows(name, *values))
+        found = list(await self._reader.rows(name, *values))
         self.count += len(found)
         return found
 
     async def _each(self, name: str, keys: Iterable[Row]) -> list[Row]:
-        found = list(await self._tx.each(name, list(keys)))
+        found = list(await self._reader.each(name, list(keys)))
         self.count += len(found)
         return found
+
+
+def _may_be_told(command: c.Command) -> bool:
+    """True if a command can be decided on the pool's standing and the bookings that it names."""
+    if isinstance(command, c.Book):
+        return not command.units and command.opening is None
+    return isinstance(command, c.Confirm | c.Cancel | c.Extend)
+
+
+def _added(loaded: Loaded, booking: Booking) -> bool:
+    """Add a booking as the batch in flight leaves it; False if it is in line, or its units are unknown."""
+    if booking.number in loaded.bookings:
+        return True
+    if booking.state in (WAITING, OFFERED) or any(label not in loaded.units for label in booking.units):
+        return False
+    loaded.bookings[booking.number] = booking
+    loaded.view.load_bookings((booking,))
+    return True
 
 
 # The commands that name one booking.

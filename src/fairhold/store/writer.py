@@ -37,31 +37,24 @@ class Writer:
         self.tells_of_messages = True
         # Where new bookings came from: by (pool, number).
         self.sources: dict[tuple[int, int], str] = {}
-        self._decisions: list[tuple[Loaded, Decision]] = []
         self._log: list[tuple[Any, ...]] = []
         self._outbox: list[tuple[Any, ...]] = []
 
     def record(self, loaded: Loaded, decision: Decision) -> None:
-        """Have a decision written with the others; `chain` comes before anybody asks how the log ends."""
-        self._decisions.append((loaded, decision))
-
-    def chain(self) -> None:
-        """Chain the events of what was decided to the pools' logs, and put the messages into the outbox."""
-        decisions, self._decisions = self._decisions, []
-        for loaded, decision in decisions:
-            pool_id = loaded.pool_id
-            for event, by in decision.entries:
-                seq, kind, body = loaded.log_seq + 1, type(event).__name__, rows.text(event)
-                digest = entry_digest(pool_id, seq, event.at, kind, by, body)
-                loaded.log_hash = hashlib.sha256(loaded.log_hash + digest).digest()
-                loaded.log_seq = seq
-                booking = getattr(event, "booking", None)
-                self._log.append((pool_id, seq, event.at, kind, booking, by, body, digest, loaded.log_hash))
-            for part, message in enumerate(decision.messages):
-                facts = rows.text(message.facts)
-                due_at = loaded.now if message.due_at is None else message.due_at
-                head = (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking)
-                self._outbox.append((*head, facts, loaded.now, due_at))
+        """Chain the events of a decision to the pool's log, and put its messages into the outbox."""
+        pool_id = loaded.pool_id
+        for event, by in decision.entries:
+            seq, kind, body = loaded.log_seq + 1, type(event).__name__, rows.text(event)
+            digest = entry_digest(pool_id, seq, event.at, kind, by, body)
+            loaded.log_hash = hashlib.sha256(loaded.log_hash + digest).digest()
+            loaded.log_seq = seq
+            booking = getattr(event, "booking", None)
+            self._log.append((pool_id, seq, event.at, kind, booking, by, body, digest, loaded.log_hash))
+        for part, message in enumerate(decision.messages):
+            facts = rows.text(message.facts)
+            due_at = loaded.now if message.due_at is None else message.due_at
+            head = (pool_id, loaded.log_seq, part, message.kind, message.to, message.booking)
+            self._outbox.append((*head, facts, loaded.now, due_at))
 
     def _news(self, pools: Sequence[Loaded]) -> list[tuple[str]]:
         """What other processes have to know: earlier due times, and that there are messages."""
@@ -78,32 +71,34 @@ class Writer:
         return {entry[0]: (entry[1], entry[8]) for entry in self._log}
 
     async def write(self, tx: Transaction, pools: Sequence[Loaded]) -> None:
-        """Write it all."""
+        """Write it all, in many statements."""
         for loaded in pools:
             if loaded.config_version == 0:
                 await self._insert_pool(tx, loaded)
             elif loaded.view.pool.version != loaded.config_version:
                 await self._update_config(tx, loaded)
-        for name, rows_, exact in self.plain_writes(pools):
+        plain = self.is_plain(pools)
+        for name, rows_, exact in self.plain_writes(pools) if plain else self.row_writes(pools):
             if await tx.many(name, rows_) != len(rows_) and exact:
                 raise StaleWrite(f"{name} found something else than the decision had seen")
-        await change_blocks(tx, _changes_of_line(pools))
+        if not plain:
+            await change_blocks(tx, _changes_of_line(pools))
 
     def is_plain(self, pools: Sequence[Loaded]) -> bool:
-        """Whether `plain_writes` are all there is to write, but for those who enter the line at its end."""
+        """True if nothing must be read to write it: no pool's rules change, lines grow at their ends."""
         return all(it.view.pool.version == it.config_version and _grows_at_its_end(it) for it in pools)
 
-    def writes_in_one(self, pools: Sequence[Loaded]) -> list[Write]:
-        """All there is to write of a plain batch."""
-        newcomers = [(it.pool_id, it.view.added, it.entered) for it in pools if it.view.added]
-        return [*self.plain_writes(pools), *counting_newcomers(newcomers)]
-
     def plain_writes(self, pools: Sequence[Loaded]) -> list[Write]:
-        """The bulk statements, in their order."""
+        """Return all bulk statements of a plain batch, in their order."""
+        newcomers = [_newcomers(it) for it in pools if it.view.added]
+        return [*self.row_writes(pools), *counting_newcomers(newcomers)]
+
+    def row_writes(self, pools: Sequence[Loaded]) -> list[Write]:
+        """Return the bulk statements for rows, log, messages and kept answers, in their order."""
         return [write for write in self.all_writes(pools) if write.rows]
 
     def all_writes(self, pools: Sequence[Loaded]) -> list[Write]:
-        """The same, and those that have nothing to write."""
+        """Return the same, and those that have nothing to write."""
         return [
             *self._booking_writes(pools),
             *self._offer_writes(pools),
@@ -248,9 +243,16 @@ def _changes_of_line(pools: Sequence[Loaded]) -> list[Change]:
 
 
 def _grows_at_its_end(loaded: Loaded) -> bool:
-    """Whether people come to the end of the line at most."""
+    """True if people come to the end of the line at most, and it is known how many did before."""
     view = loaded.view
-    return not view.removed and (not view.added or view.added[0] > view.loaded_last_place)
+    if view.removed or not view.added:
+        return not view.removed
+    return loaded.entered is not None and view.added[0] > view.loaded_last_place
+
+
+def _newcomers(loaded: Loaded) -> tuple[int, Sequence[int], int]:
+    assert loaded.entered is not None
+    return loaded.pool_id, loaded.view.added, loaded.entered
 
 
 def _alone(unit: Unit) -> Unit:

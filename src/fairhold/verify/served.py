@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fairhold.clock import TestClock
 from fairhold.core import commands as c
@@ -11,7 +10,7 @@ from fairhold.core.fill import fill
 from fairhold.core.model import Instant
 from fairhold.core.view import Need
 from fairhold.core.work import Work
-from fairhold.store.base import Reader, Row, Snapshot
+from fairhold.store.base import Snapshot
 from fairhold.store.loaded import Loaded, Memory
 from fairhold.store.loader import Loader
 from fairhold.verify.report import Findings
@@ -19,25 +18,11 @@ from fairhold.verify.report import Findings
 _NEEDS_MAX: Final = 10_000
 
 
-class _Looking:
-    """Reads for the loader, without locking anything."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-
-    async def rows(self, name: str, *values: Any) -> Sequence[Row]:
-        return await self._snapshot.rows("look_at_pools" if name == "lock_pools" else name, *values)
-
-    async def each(self, name: str, keys: Sequence[Row]) -> Sequence[Row]:
-        return await self._snapshot.each(name, keys)
-
-
 async def check_served(
     snapshot: Snapshot, pool_id: int, due_at: Instant | None, now: Instant, findings: Findings
 ) -> None:
     """Fill once more, at the instant of the last decision, on rows that are never written."""
-    reader: Reader = _Looking(snapshot)
-    loader = Loader(reader, Memory(), TestClock(now))
+    loader = Loader(snapshot, Memory(), TestClock(now))
     loaded = (await loader.load({pool_id: [c.Fill()]}))[pool_id]
     work = await _fill(loader, loaded, now)
     if work is None:

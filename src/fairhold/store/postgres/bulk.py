@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from fairhold.store.base import Row, Seen, Write
+from fairhold.store.base import LogHeads, Row, Write
 from fairhold.store.queries import load_parts, load_queries
 
 # A program uses one schema or a few; each statement for a batch is one of some forty that come in practice.
@@ -93,41 +93,39 @@ def _escaped(text: str) -> str:
 
 
 @lru_cache(_STATEMENTS_MAX)
-def together(schema: str | None, names: tuple[tuple[str, bool], ...], *, parties: bool) -> str:
-    """One statement for several: each named, and whether it must change as many rows as it was given.
+def batch_text(schema: str | None, names: tuple[tuple[str, bool], ...]) -> str:
+    """Return one statement for several: each by name, and whether it must change as many rows as it was
+    given.
 
-    It checks first that all is as it was seen. Dividing by zero undoes everything.
+    It first checks that the logs still end as they did. To divide by zero undoes everything.
     """
     queries, pieces = queries_in(schema), _parts_in(schema)
     parts, counts = [], []
     # The first two values are the pools and their hashes, the third is how many pools there are.
     taken = 3
-    named = [("live_of_parties", True)] if parties else []
-    for name, exact in [*named, *names]:
+    for name, exact in names:
         query = queries[name]
         asked = max(int(number) for number in re.findall(r"\$(\d+)", query))
-        part = "together_read" if query.startswith("SELECT") else "together_part"
+        part = "batch_read" if query.startswith("SELECT") else "batch_write"
         parts.append(pieces[part].format(name=name, query=_shifted(query, taken)))
         taken += asked
-        counted = "count" if name == "live_of_parties" else "count(*)"
         if exact:
             taken += 1
-            counts.append(pieces["together_exact"].format(name=name, counted=counted, wanted=taken))
+            counts.append(pieces["batch_exact"].format(name=name, wanted=taken))
         else:
-            counts.append(pieces["together_count"].format(name=name))
-    return pieces["together"].format(parts=", ".join(parts), counts=", ".join(counts))
+            counts.append(pieces["batch_count"].format(name=name))
+    return pieces["batch"].format(
+        parts="".join(f", {part}" for part in parts), counts="".join(f", {count}" for count in counts)
+    )
 
 
 def _shifted(query: str, by: int) -> str:
     return re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + by}", query)
 
 
-def values_together(seen: Seen, writes: Sequence[Write]) -> list[Any]:
-    """What the statement of `together` takes."""
-    hashes = seen.hashes
-    values: list[Any] = [literal(list(hashes)), literal(list(hashes.values())), len(hashes)]
-    if seen.parties:
-        values += [*columns("live_of_parties", seen.parties), seen.live]
+def batch_values(heads: LogHeads, writes: Sequence[Write]) -> list[Any]:
+    """Return what the statement of `batch_text` takes."""
+    values: list[Any] = [literal(list(heads)), literal(list(heads.values())), len(heads)]
     for write in writes:
         values += columns(write.name, write.rows)
         if write.exact:

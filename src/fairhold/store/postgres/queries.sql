@@ -15,6 +15,12 @@ SELECT id, version, status, numbers, arrivals, openings_made, units_made, round,
     due_at, log_seq, log_hash, updated_at
 FROM fairhold_pools WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED;
 
+-- name: look_at_pools
+-- The pools as they are, without a lock.
+SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
+    due_at, log_seq, log_hash, updated_at
+FROM fairhold_pools WHERE id = ANY($1) ORDER BY id;
+
 -- name: wait_for_pools
 -- The same, waiting for whoever holds them.
 SELECT id FROM fairhold_pools WHERE id = ANY($1) ORDER BY id FOR UPDATE;
@@ -44,14 +50,6 @@ SELECT found.* FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN
 -- name: log_of_bookings
 -- Those entries of the log about some bookings that are of these kinds, in order.
 SELECT kind, body FROM fairhold_log WHERE pool_id = $1 AND booking = ANY ($2::bigint[]) AND kind = ANY ($3::text[]) ORDER BY seq;
-
--- name: live_of_parties
--- How many bookings some parties have that are still to be decided.
-SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS x (pool, who) CROSS JOIN LATERAL (
-    (SELECT 1 FROM fairhold_bookings WHERE pool_id = x.pool AND party_id = x.who AND state IN ('waiting', 'offered') LIMIT 2)
-    UNION ALL
-    (SELECT 1 FROM fairhold_bookings WHERE pool_id = x.pool AND party_id = x.who AND state = 'held' LIMIT 1000)
-) AS found;
 
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.

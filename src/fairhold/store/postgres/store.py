@@ -15,9 +15,9 @@ from typing import Any, Final
 import asyncpg
 
 from fairhold.errors import Closing, OutcomeUnknown, Unavailable
-from fairhold.store.base import News, Row, Seen, Together, Write, still_so
+from fairhold.store.base import BatchStatement, LogHeads, News, Row, Write
 from fairhold.store.migrations import Migration, is_set_up, load_migrations, missing, must_be_empty
-from fairhold.store.postgres.bulk import QUERIES, columns, queries_in, together, values_together
+from fairhold.store.postgres.bulk import QUERIES, batch_text, batch_values, columns, queries_in
 from fairhold.store.postgres.connections import (
     LOST,
     Prepared,
@@ -40,6 +40,8 @@ MIGRATION_LOCK: Final = 0x686F6C64
 MIGRATION_S: Final = 30.0
 _WAIT_A_SECOND: Final = "SET LOCAL lock_timeout = 1000"
 _MIGRATION_PAUSE_S: Final = 0.5
+# These change rows that another write of the batch changes, too; but one statement changes a row only once.
+_SECOND_CHANGES: Final = frozenset({"step_out", "change_details"})
 # After two seconds the server gives up a node that is frozen, so that it keeps no pool. Who locks none has
 # time until our own deadline: a machine that stands still for a moment shall fail nobody.
 _BEGIN_BESIDE: Final = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000"
@@ -143,18 +145,14 @@ class PostgresTransaction:
         except Exception as error:
             raise self._world(error) from error
 
-    async def finish(self, whole: Together) -> bool:
+    async def finish(self, batch: BatchStatement) -> bool:
         assert not self._begun
-        if not whole.writes:
-            so = await still_so(self, whole.seen)
-            await self.rollback()
-            return so
         try:
-            statement = await self._writing.statements.on(self._connection, whole.statement)
+            statement = await self._writing.statements.on(self._connection, batch.statement)
         except Exception as error:
             raise self._world(error) from error
         try:
-            await self._committing(statement.fetch(*whole.values))
+            await self._committing(statement.fetch(*batch.values))
         except asyncpg.DivisionByZeroError:
             return False
         return True
@@ -219,7 +217,6 @@ class PostgresTransaction:
 
 class PostgresStore:
     dialect = "postgres"
-    is_beside = True
 
     def __init__(self, url: str, schema: str | None = None, *, beside_others: bool = False) -> None:
         self._url = url
@@ -246,7 +243,7 @@ class PostgresStore:
             if writing.connection is not None:
                 await leave(writing.connection)
 
-    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> PostgresTransaction:
+    async def begin(self, *, beside: bool = False) -> PostgresTransaction:
         writing = self._beside if beside else self._lane
         await writing.free.acquire()
         try:
@@ -263,16 +260,11 @@ class PostgresStore:
             writing.free.release()
             raise
 
-    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
-        if not writes:
-            return Together(seen, writes)
+    def batch_statement(self, heads: LogHeads, writes: Sequence[Write]) -> BatchStatement | None:
+        if any(write.name in _SECOND_CHANGES for write in writes):
+            return None
         names = tuple((write.name, write.exact) for write in writes)
-        statement = together(self._schema, names, parties=bool(seen.parties))
-        return Together(seen, writes, statement, values_together(seen, writes))
-
-    def line_up(self, whole: Together, behind: Together) -> None:
-        # A server that was sent it would write it whatever becomes of the one before.
-        pass
+        return BatchStatement(batch_text(self._schema, names), batch_values(heads, writes))
 
     def scout(self) -> PostgresScout:
         return self._scout

@@ -15,6 +15,12 @@ SELECT id, version, status, numbers, arrivals, openings_made, units_made, round,
     due_at, log_seq, log_hash, updated_at
 FROM fairhold_pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
 
+-- name: look_at_pools
+-- The pools as they are, without a lock.
+SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
+    due_at, log_seq, log_hash, updated_at
+FROM fairhold_pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
+
 -- name: wait_for_pools
 -- The same, waiting for whoever holds them.
 SELECT id FROM fairhold_pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
@@ -43,16 +49,6 @@ WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state =
 -- name: log_of_bookings
 -- Those entries of the log about some bookings that are of these kinds, in order.
 SELECT kind, body FROM fairhold_log WHERE pool_id = ?1 AND booking IN (SELECT value FROM json_each(?2)) AND kind IN (SELECT value FROM json_each(?3)) ORDER BY seq;
-
--- name: live_of_parties
--- How many bookings some parties have that are still to be decided.
-SELECT (
-    SELECT count(*) FROM fairhold_bookings INDEXED BY fairhold_one_place_in_line
-    WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state IN ('waiting', 'offered')
-) + (
-    SELECT count(*) FROM fairhold_bookings INDEXED BY fairhold_booking_holds
-    WHERE pool_id = ?1 AND party_id IN (SELECT value FROM json_each(?2)) AND state = 'held'
-);
 
 -- name: bookings_due
 -- What is due in a pool, the first to fall due first, and one row more to tell what comes after.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
@@ -16,14 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from fairhold.errors import Closing, SettingsWrong, Unavailable
-from fairhold.store.base import News, Seen, Together, Write
+from fairhold.store.base import BatchStatement, LogHeads, News, Write
 from fairhold.store.migrations import Migration, is_set_up, load_migrations, missing, must_be_empty
-from fairhold.store.sqlite.bulk import QUERIES
-from fairhold.store.sqlite.scribe import Scribe
-from fairhold.store.sqlite.together import preparations, together
+from fairhold.store.sqlite.committing import CommitThread
 from fairhold.store.sqlite.transaction import (
     BUSY_S,
-    LinedUp,
+    QUERIES,
     SqliteReader,
     SqliteSnapshot,
     SqliteTransaction,
@@ -47,19 +44,13 @@ class SqliteStore:
     def __init__(self, path: str, *, beside_others: bool = False) -> None:
         self._path = path
         self._beside_others = beside_others
-        self.is_beside = _cores() > 1
-        self.scribe = Scribe()
+        self._commits = CommitThread()
         self.writer_free = asyncio.Lock()
-        # How many wait for it, the transaction that has it, and what was lined up behind that.
-        self._wanted = 0
-        self._has_writer: SqliteTransaction | None = None
-        self._lined_up: LinedUp | None = None
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._snapshots: list[sqlite3.Connection] = []
         self._woken: list[Callable[[], None]] = []
         self._looking: asyncio.Task[None] | None = None
-        self._prepared = False
         self._closed = False
 
     async def open(self) -> None:
@@ -68,12 +59,7 @@ class SqliteStore:
         # Waiting for another process inside SQLite would stop the event loop.
         self._writer.execute("PRAGMA busy_timeout = 0")
         self._reader = self._connect_to_read()
-        try:
-            # It must be there before it is given anything: what a thread that cannot start was given would
-            # be done by the next one, after it was said to have failed.
-            self.scribe.start()
-        except RuntimeError as error:
-            raise Unavailable(f"SQLite: {error}") from error
+        self._commits.start()
 
     def _look_first(self) -> None:
         """Refuse somebody else's file before the switch to WAL, which would change it."""
@@ -131,86 +117,36 @@ class SqliteStore:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        self.scribe.close()
+        self._commits.close()
         for connection in (*self._snapshots, self._reader, self._writer):
             if connection is not None:
                 connection.close()
 
-    async def begin(self, *, beside: bool = False, to_finish: bool = False) -> SqliteTransaction:
+    async def begin(self, *, beside: bool = False) -> SqliteTransaction:
         assert self._writer is not None
-        await self._take_writer(to_finish=to_finish)
-        lined_up = None
-        try:
-            if to_finish:
-                lined_up, self._lined_up = self._lined_up, None
-            if self._closed and lined_up is None:
-                raise Closing("Fairhold is closed")
-            if to_finish and self.is_beside:
-                self._prepare(self._writer)
-        except BaseException:
+        await self.writer_free.acquire()
+        if self._closed:
             self.writer_free.release()
+            raise Closing("Fairhold is closed")
+        tx = SqliteTransaction(self._writer, self._commits, self.writer_free.release)
+        try:
+            await tx.begin()
+        except BaseException:
+            await tx.rollback()
             raise
-        tx = self._has_writer = SqliteTransaction(self._writer, self.scribe, self._give_back, lined_up)
-        if not to_finish:
-            try:
-                await tx.begin()
-            except BaseException:
-                await tx.rollback()
-                raise
         return tx
 
-    async def _take_writer(self, *, to_finish: bool = False) -> None:
-        """Wait for the writer; unless to finish it, also until the scribe is done with what was lined up."""
-        self._wanted += 1
-        try:
-            await self.writer_free.acquire()
-        finally:
-            self._wanted -= 1
-        if self._lined_up is not None and not to_finish:
-            try:
-                await asyncio.wait([self._lined_up.sheet.done])
-            except BaseException:
-                self.writer_free.release()
-                raise
-
-    def _give_back(self) -> None:
-        self._has_writer = None
-        if self._lined_up is not None and not self._lined_up.has_begun:
-            # It stands on something that never came to be.
-            self._lined_up = None
-        self.writer_free.release()
-
-    def line_up(self, whole: Together, behind: Together) -> None:
-        # Whoever waits for the writer has it next: those in the lane could go on for ever.
-        if whole.statement and self._has_writer is not None and not self._wanted:
-            self._lined_up = self._has_writer.line_up(whole, behind)
-
-    def put_together(self, seen: Seen, writes: Sequence[Write]) -> Together:
-        # Without a core for the thread, statements on this one are quicker.
-        if not writes or not self.is_beside:
-            return Together(seen, writes)
-        return Together(seen, writes, *together(seen, writes))
-
-    def _prepare(self, writer: sqlite3.Connection) -> None:
-        """Make what writes together: once, and not before there are tables to write to."""
-        if not self._prepared:
-            try:
-                for statement in preparations():
-                    writer.execute(statement)
-            except sqlite3.OperationalError as error:
-                raise Unavailable(f"SQLite: {error}") from error
-            self._prepared = True
+    def batch_statement(self, heads: LogHeads, writes: Sequence[Write]) -> BatchStatement | None:
+        # Here statements take microseconds, and there is nobody to send them to.
+        return None
 
     async def wipe(self) -> None:
         """Copy the log ahead of the file into it, and empty it: it has what every page was before."""
         waited = 0.0
         while waited < BUSY_S:
-            await self._take_writer()
-            try:
+            async with self.writer_free:
                 if await self._emptied():
                     return
-            finally:
-                self._give_back()
             # Somebody is still reading what was there before.
             await asyncio.sleep(0.02)
             waited += 0.02
@@ -218,18 +154,13 @@ class SqliteStore:
 
     async def _emptied(self) -> bool:
         assert self._writer is not None
-        writer = self._writer
-        sheet = self.scribe.hand_over(lambda: writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
         try:
-            found = await sheet.done
+            busy, *_ = await self._commits.run(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
             # It is forgotten all the same, and the next time it may be possible.
             log.warning("SQLite's log could not be emptied: %s", error)
             return True
-        finally:
-            # The caller may go away, the disk goes on: nobody may begin before it is done.
-            sheet.wait()
-        return not found[0]
+        return not busy
 
     def scout(self) -> SqliteReader:
         return self.reader()
@@ -267,7 +198,6 @@ class SqliteStore:
         assert self._writer is not None
         if not await self.pending():
             return []
-        assert not self._prepared, "tables that a trigger writes to cannot be changed"
         # Several processes may start at once: one migrates, the others wait and find it done. It is all one
         # transaction, so that whoever is killed in the middle leaves what was there.
         await patiently(self._begin_to_migrate, _MIGRATING_S)
@@ -320,12 +250,6 @@ def _statements(text: str) -> list[str]:
             found.append(current)
             current = ""
     return found
-
-
-def _cores() -> int:
-    """How many cores we may use."""
-    may_use = getattr(os, "sched_getaffinity", None)
-    return len(may_use(0)) if may_use is not None else os.cpu_count() or 1
 
 
 def _needed(connection: sqlite3.Connection, *, beside_others: bool) -> list[Migration]:

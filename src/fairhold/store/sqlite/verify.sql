@@ -1,12 +1,6 @@
 -- What `fairhold verify` reads, in one snapshot, on SQLite. The same names stand in ../postgres/verify.sql.
 -- Queries named every_… are streamed: a pool may have more rows than there is memory.
 
--- name: look_at_pools
--- As lock_pools, without locking.
-SELECT id, version, status, numbers, arrivals, openings_made, units_made, round, first_place, last_place,
-    due_at, log_seq, log_hash, updated_at
-FROM fairhold_pools WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id;
-
 -- name: verify_pool
 SELECT org, key, config, version, status, open_size, overflow, numbers, arrivals, openings_made, units_made,
     round, first_place, last_place, due_at, log_seq, log_hash, updated_at

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from fairhold import ids
 from fairhold.core import commands as c
 from fairhold.core.model import HELD, Instant
 from fairhold.core.refusals import Refusal, invalid, is_whole
-from fairhold.shapes import Sight
+from fairhold.shapes import Booking
 
 if TYPE_CHECKING:
     from fairhold.answers import Answer
-    from fairhold.lane import Job
+    from fairhold.engine.jobs import Job
     from fairhold.store.base import Reader
 
 # No more are counted, so a limit above this is this.
@@ -45,7 +46,7 @@ class _Live(NamedTuple):
     first_ends_at: Instant | None = None
 
 
-class Hoarding:
+class Limits:
     """The live holds that count against the jobs of one batch."""
 
     def __init__(self, now: Instant) -> None:
@@ -76,13 +77,14 @@ class Hoarding:
                 return Refusal("too_many_requests", sentence, None, {"retry_after_s": max(1, wait_s)})
         return None
 
-    def note(self, job: Job, said: Answer | Sight) -> None:
+    def note(self, job: Job, answer: Answer) -> None:
         """Remember where a booking came from; a hold counts for those who come after it in this batch."""
-        if job.source is None or not isinstance(said, Sight):
+        if job.source is None or not isinstance(answer, Booking):
             return
-        booking = said.booking
-        self.sources[said.pool_id, booking.number] = job.source.address
-        if booking.state == HELD:
+        named = ids.booking_number(answer.id)
+        assert named is not None
+        self.sources[named] = job.source.address
+        if answer.state == HELD:
             for name, _ in _limits(job):
                 live = self._live.get(name, _Live())
                 self._live[name] = live._replace(holds=live.holds + 1)

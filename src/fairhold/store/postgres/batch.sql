@@ -1,25 +1,25 @@
--- Several bulk statements in one, which is a transaction of its own: one way to the server and back. The pieces
--- are put together in bulk.py.
+-- A whole batch as one statement, which is a transaction of its own: one way to the server and back. bulk.py puts
+-- these pieces together.
 
--- part: together
+-- part: batch
 -- The pools are locked in the order of their ids; one that is locked from outside counts as changed.
 WITH seen AS (
     SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS s (id, hash)
 ), locked AS MATERIALIZED (
     SELECT id, log_hash FROM fairhold_pools WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED
-), {parts}
+){parts}
 SELECT (
     SELECT 1 / (count(*) = $3::bigint)::int FROM locked JOIN seen ON seen.id = locked.id AND seen.hash = log_hash
-), {counts};
+){counts};
 
--- part: together_part
+-- part: batch_write
 {name} AS ({query} RETURNING 1);
 
--- part: together_read
+-- part: batch_read
 {name} AS ({query});
 
--- part: together_exact
-(SELECT 1 / ({counted} = ${wanted}::bigint)::int FROM {name});
+-- part: batch_exact
+(SELECT 1 / (count(*) = ${wanted}::bigint)::int FROM {name});
 
--- part: together_count
+-- part: batch_count
 (SELECT count(*) FROM {name});
