@@ -1,4 +1,4 @@
-"""What the histories reach of the rules: which events, refusals, and commands in which states."""
+"""Coverage: what the histories reach of the rules, which events, refusals, and commands in which states."""
 
 from __future__ import annotations
 

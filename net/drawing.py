@@ -34,7 +34,7 @@ _LATER: Final = (MINUTE, 5 * MINUTE, 11 * MINUTE, 20 * MINUTE, HOUR, 9 * HOUR, D
 
 
 class Coverage:
-    """What came to pass while histories were drawn."""
+    """Counts of what came to pass while histories were drawn."""
 
     def __init__(self) -> None:
         self.commands: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What can be asked of a pool, drawn at random with an eye on how it stands."""
+"""Steps that can be asked of a pool, drawn at random with an eye on how it stands."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ class Pipeline:
 
     @property
     def written_ahead(self) -> int:
-        """How many batches were written as they had been decided ahead."""
+        """The number of batches that were written as they had been decided ahead."""
         return int(self._engine.batches_ahead)
 
     @property
     def batches(self) -> int:
-        """How many batches were written."""
+        """The number of batches that were written."""
         return int(self._engine.batches)
 
     def forgive(self, *, look_up: bool) -> None:

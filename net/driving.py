@@ -1,4 +1,4 @@
-"""What both drivers have in common: a tree that is open on a database, and carries out steps."""
+"""The driver that both trees share: a tree that is open on a database, and carries out steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a history is: plain JSON, in neutral names, that both trees can carry out."""
+"""Histories: plain JSON, in neutral names, that both trees can carry out."""
 
 from __future__ import annotations
 

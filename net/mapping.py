@@ -1,4 +1,4 @@
-"""What is called otherwise in the tree than in the reference. This is the only place that says so.
+"""Names that the tree has and the reference calls otherwise. This is the only place that says so.
 
 Each table goes from the neutral name (see `vocabulary`) to the name in the tree. A name that is not in a
 table is the same in both. A name that is in no vocabulary raises Unmapped: nothing passes unseen.
@@ -51,7 +51,7 @@ class Names:
 
 
 class TreeNames:
-    """How one tree calls everything."""
+    """The names that one tree has for everything."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a tree answers and stores, in neutral names, without sentences and without what is drawn at random."""
+"""Answers and rows of a tree, in neutral names, without sentences and without what is drawn at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program or a person outside is told, made comparable: codes and facts, no sentences."""
+"""Answers to programs and people outside, made comparable: codes and facts, no sentences."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def _plain(method: str, path: str, keys: dict[str, str], body: Any = None) -> As
 
 
 class Played(NamedTuple):
-    """What came of some rounds: how often each status came, what was granted, and faults of the reference."""
+    """The outcome of some rounds: each status counted, what was granted, and faults of the reference."""
 
     statuses: Counter[int]
     granted: Counter[str]

@@ -11,7 +11,7 @@ from trials.faults.spot import Fault
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a fault. `noticed` is yes, no or time-out; None as long as it was only judged alone."""
+    """The outcome of a fault. `noticed` is yes, no or time-out; None as long as it was only judged alone."""
 
     id: str
     place: str
